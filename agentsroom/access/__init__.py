@@ -1,0 +1,1 @@
+"""Who may act: teams, agents, keys and browser logins."""

@@ -1,0 +1,310 @@
+"""What differs between SQLite and PostgreSQL below the unit of work: one class each, the same few answers.
+
+How a connection is set up, how a write transaction begins (and that writes come one at a time), how the schema's
+version is told, how the event table is guarded, how a backup is made. Two more seams stand
+elsewhere: core/wake.py and rooms/search.py.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlalchemy import Engine, create_engine, event
+
+from agentsroom.core.errors import AgentsRoomError, StoreBusy, StoreUnavailable
+from agentsroom.core.settings import Settings, make_home
+
+NOTIFY_CHANNEL = "agents_room"
+
+Sleep = Callable[[float], None]
+
+
+class Backend(Protocol):
+    """One kind of database."""
+
+    def engine(self) -> Engine:
+        """An engine whose connections are in autocommit: the unit of work says BEGIN and COMMIT itself."""
+        ...
+
+    def write_lock(self) -> contextlib.AbstractContextManager[None]:
+        """Held around each write transaction; raises StoreBusy, naming the holder, at the deadline."""
+        ...
+
+    def begin_read(self, cursor: Any) -> None:
+        """Opens a transaction whose queries all see the same moment."""
+        ...
+
+    def begin_write(self, cursor: Any) -> None:
+        """Opens a transaction that no other write overlaps."""
+        ...
+
+    def announce(self, cursor: Any) -> None:
+        """Wakes the other processes with the commit, where the database itself can."""
+        ...
+
+    def schema_version(self, cursor: Any) -> int:
+        """The number of the newest migration that ran; 0 for an empty store."""
+        ...
+
+    def set_schema_version(self, cursor: Any, version: int) -> None: ...
+
+    def guard_events(self, cursor: Any) -> None:
+        """Makes the database refuse UPDATE, DELETE and REPLACE on events."""
+        ...
+
+    def unguard_events(self, cursor: Any) -> None:
+        """Lifts the guard until guard_events, inside the same transaction."""
+        ...
+
+    def backup(self, target: Path) -> None:
+        """Copies the store, whole and consistent, while others go on writing."""
+        ...
+
+    def translate(self, error: Exception) -> AgentsRoomError | None:
+        """Our error for one of the driver's that a caller can act on."""
+        ...
+
+
+def backend_for(settings: Settings, sleep: Sleep = time.sleep) -> Backend:
+    """The backend of the settings' store; `sleep` waits for the write lock without a gevent hub."""
+    if settings.database_path is not None:
+        return SqliteBackend(settings.database_path, settings, sleep)
+    return PostgresBackend(settings)
+
+
+class SqliteBackend:
+    """One file in WAL mode. Writers queue on a lock file, fairer than SQLite's own lock under load."""
+
+    def __init__(self, path: Path, settings: Settings, sleep: Sleep) -> None:
+        self.path = path
+        self._settings = settings
+        self._lock = LockFile(path.with_name(path.name + ".lock"), settings.busy_s, sleep)
+
+    def engine(self) -> Engine:
+        if self.path.parent == self._settings.home_path:
+            make_home(self._settings)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine("sqlite://", creator=self._connect, isolation_level="AUTOCOMMIT", pool_size=20)
+        event.listen(engine, "connect", self._set_up)
+        return engine
+
+    def _connect(self) -> sqlite3.Connection:
+        mode = "rwc"
+        if self.path.exists() and not os.access(self.path.parent, os.W_OK):
+            mode = "ro" if self.path.with_name(self.path.name + "-wal").exists() else "ro&immutable=1"
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        try:
+            return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise self.translate(error) or error from error
+
+    def _set_up(self, connection: sqlite3.Connection, _record: object) -> None:
+        synchronous = "FULL" if self._settings.sync == "full" else "NORMAL"
+        connection.execute(f"PRAGMA busy_timeout={self._settings.busy_s * 1_000}")
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+        connection.execute(
+            "PRAGMA recursive_triggers=ON"
+        )  # else INSERT OR REPLACE deletes unseen by triggers
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    def write_lock(self) -> contextlib.AbstractContextManager[None]:
+        return self._lock.held()
+
+    def begin_read(self, cursor: Any) -> None:
+        cursor.execute("BEGIN")
+
+    def begin_write(self, cursor: Any) -> None:
+        cursor.execute("BEGIN IMMEDIATE")
+
+    def announce(self, cursor: Any) -> None:
+        pass  # the datagram goes out after the commit (core/wake.py)
+
+    def schema_version(self, cursor: Any) -> int:
+        return int(cursor.execute("PRAGMA user_version").fetchone()[0])
+
+    def set_schema_version(self, cursor: Any, version: int) -> None:
+        cursor.execute(f"PRAGMA user_version={version:d}")
+
+    def guard_events(self, cursor: Any) -> None:
+        for act in ("UPDATE", "DELETE"):
+            cursor.execute(
+                f"CREATE TRIGGER IF NOT EXISTS events_refuse_{act.lower()} BEFORE {act} ON events "
+                "BEGIN SELECT RAISE(ABORT, 'events are append-only'); END"
+            )
+
+    def unguard_events(self, cursor: Any) -> None:
+        for act in ("update", "delete"):
+            cursor.execute(f"DROP TRIGGER IF EXISTS events_refuse_{act}")
+
+    def backup(self, target: Path) -> None:
+        with (
+            contextlib.closing(self._connect()) as source,
+            contextlib.closing(sqlite3.connect(target)) as copy,
+        ):
+            source.backup(copy)
+
+    def translate(self, error: Exception) -> AgentsRoomError | None:
+        if not isinstance(error, sqlite3.Error):
+            return None
+        name = getattr(error, "sqlite_errorname", "") or ""
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return StoreBusy(
+                f"The store {self.path} stayed locked for {self._settings.busy_s} s.", retry_after=1
+            )
+        if reason := _sqlite_trouble(name, error):
+            return StoreUnavailable(
+                f"The store {self.path} {reason}.", hint="agents-room doctor", retry_after=10
+            )
+        return None
+
+
+def _sqlite_trouble(name: str, error: Exception) -> str | None:
+    if name == "SQLITE_FULL":
+        return "could not be written: the disk is full"
+    if name.startswith("SQLITE_READONLY"):
+        return "can be read, not written: it or its folder is read-only"
+    if name.startswith("SQLITE_CANTOPEN"):
+        return "can't be opened: is its folder there, and may this user write to it?"
+    if name.startswith("SQLITE_IOERR"):
+        return f"could not be read or written: the disk answered with an error ({name})"
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return f"is damaged ({error}); restore a backup of it"
+    return None
+
+
+class LockFile:
+    """An flock that every writing process of a store takes; the file is never unlinked.
+
+    It is opened after any fork (one descriptor a process), and names its last holder. Where the file system knows
+    no flock, SQLite's own busy time-out is all there is: `works` is then False, and doctor tells it.
+    """
+
+    def __init__(self, path: Path, patience_s: float, sleep: Sleep) -> None:
+        self.path = path
+        self.works = True
+        self._patience_s = patience_s
+        self._sleep = sleep
+        self._descriptor = -1
+        self._opened_by = -1
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        descriptor = self._open()
+        if self.works:
+            self._acquire(descriptor)
+        try:
+            yield
+        finally:
+            if self.works:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+    def _open(self) -> int:
+        if self._opened_by == os.getpid():
+            return self._descriptor
+        try:
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"The store's lock file {self.path} can't be opened: {error.strerror}.",
+                hint="Reads go on; give this user the right to write to the folder.",
+                retry_after=10,
+            ) from error
+        self._opened_by = os.getpid()
+        return self._descriptor
+
+    def _acquire(self, descriptor: int) -> None:
+        deadline = time.monotonic() + self._patience_s
+        pause = 0.0002
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise self._busy(descriptor) from None
+                self._sleep(pause)
+                pause = min(pause * 1.5, 0.004)
+            except OSError as error:
+                if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+                    raise
+                self.works = False
+                return
+        os.pwrite(descriptor, b"%-20d\n" % os.getpid(), 0)
+
+    def _busy(self, descriptor: int) -> StoreBusy:
+        holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+        return StoreBusy(
+            f"Process {holder} held the store's write lock for {self._patience_s:g} s; nothing was written.",
+            hint="Try again; if it goes on, look at that process.",
+            holder=holder,
+            retry_after=1,
+        )
+
+
+class PostgresBackend:
+    """A PostgreSQL database; an advisory lock makes write transactions, and so event ids, come in commit order."""
+
+    LOCK_KEY = 0x6167_726D  # "agrm": any number of our own
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def engine(self) -> Engine:
+        return create_engine(self._settings.database_url, isolation_level="AUTOCOMMIT", pool_pre_ping=True)
+
+    def write_lock(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def begin_read(self, cursor: Any) -> None:
+        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def begin_write(self, cursor: Any) -> None:
+        cursor.execute("BEGIN")
+        cursor.execute(f"SET LOCAL lock_timeout = '{self._settings.busy_s}s'")
+        cursor.execute(f"SELECT pg_advisory_xact_lock({self.LOCK_KEY})")
+
+    def announce(self, cursor: Any) -> None:
+        cursor.execute(f"NOTIFY {NOTIFY_CHANNEL}")
+
+    def schema_version(self, cursor: Any) -> int:
+        if cursor.execute("SELECT to_regclass('schema_version')").fetchone()[0] is None:
+            return 0
+        return int(cursor.execute("SELECT version FROM schema_version").fetchone()[0])
+
+    def set_schema_version(self, cursor: Any, version: int) -> None:
+        cursor.execute("CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)")
+        cursor.execute("DELETE FROM schema_version")
+        cursor.execute("INSERT INTO schema_version VALUES (%s)", (version,))
+
+    def guard_events(self, cursor: Any) -> None:
+        cursor.execute(
+            "CREATE OR REPLACE FUNCTION events_refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'events are append-only'; END $$"
+        )
+        cursor.execute(
+            "CREATE OR REPLACE TRIGGER events_refuse BEFORE UPDATE OR DELETE OR TRUNCATE ON events "
+            "FOR EACH STATEMENT EXECUTE FUNCTION events_refuse()"
+        )
+
+    def unguard_events(self, cursor: Any) -> None:
+        cursor.execute("DROP TRIGGER IF EXISTS events_refuse ON events")
+
+    def backup(self, target: Path) -> None:
+        url = self._settings.database_url.replace("postgresql+psycopg://", "postgresql://")
+        subprocess.run(["pg_dump", "--format=custom", f"--file={target}", url], check=True)
+
+    def translate(self, error: Exception) -> AgentsRoomError | None:
+        state = getattr(error, "sqlstate", None)
+        store = self._settings.store_name
+        if state == "55P03":
+            return StoreBusy(f"The store {store} stayed locked for {self._settings.busy_s} s.", retry_after=1)
+        if state is not None and (state[:2] in ("08", "53", "57") or state == "25006"):
+            return StoreUnavailable(f"The store {store} can't be written now: {error}", retry_after=5)
+        return None

@@ -1,0 +1,247 @@
+"""The store of a home and its units of work: whoever changes or reads something does it inside one of them.
+
+Only a unit of work begins and commits. A write runs whole inside one immediate transaction, publishes its events
+after the commit, and never spans a wait.
+"""
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, bindparam, insert
+
+from agentsroom.core.backends import Backend, backend_for
+from agentsroom.core.clock import Clock, SystemClock
+from agentsroom.core.errors import AgentsRoomError, StoreTooNew, StoreUpgraded
+from agentsroom.core.ids import Ids, random_session_id
+from agentsroom.core.models import Event
+from agentsroom.core.query import Query
+from agentsroom.core.settings import Settings
+
+T = TypeVar("T")
+Run = Callable[[Callable[[], Any]], Any]
+"""Runs a write to its end and gives its result: on the calling thread, or on gevent's native writer thread."""
+
+SCHEMA_VERSION = 1
+"""The newest migration in core/migrations/versions."""
+
+_INSERT_EVENT = Query(
+    insert(Event)
+    .values(at=bindparam("at"), kind=bindparam("kind"), team_id=bindparam("team_id"), data=bindparam("data"))
+    .returning(Event.id)
+)
+
+
+class Reading:
+    """A unit of work that only reads; every query in it sees the same moment of the store."""
+
+    def __init__(self, connection: Connection, now: int, settings: Settings) -> None:
+        self.now = now
+        self.settings = settings
+        self._dialect = connection.dialect
+        self._cursor: Any = connection.connection.cursor()
+
+    @property
+    def dialect_name(self) -> str:
+        """`sqlite` or `postgresql`, for the seams."""
+        return self._dialect.name
+
+    @property
+    def cursor(self) -> Any:
+        """The driver's cursor, for the seams alone (transactions, the guard, full-text search)."""
+        return self._cursor
+
+    def rows(self, query: Query, **given: Any) -> list[tuple[Any, ...]]:
+        """Every row of the answer."""
+        sql, parameters = query.on(self._dialect, given)
+        self._cursor.execute(sql, parameters)
+        rows: list[tuple[Any, ...]] = self._cursor.fetchall()
+        return rows
+
+    def row(self, query: Query, **given: Any) -> tuple[Any, ...] | None:
+        """The first row of the answer, or None when there is none."""
+        sql, parameters = query.on(self._dialect, given)
+        self._cursor.execute(sql, parameters)
+        row: tuple[Any, ...] | None = self._cursor.fetchone()
+        return row
+
+    def value(self, query: Query, **given: Any) -> Any:
+        """The one value of an answer that always has a row, such as a count."""
+        row = self.row(query, **given)
+        assert row is not None
+        return row[0]
+
+
+class Writing(Reading):
+    """A unit of work that changes the store; events emitted in it are published after its commit."""
+
+    def __init__(self, connection: Connection, now: int, settings: Settings, ids: Ids) -> None:
+        super().__init__(connection, now, settings)
+        self.new_session_id = ids
+        self.last_event: int | None = None
+
+    def run(self, query: Query, **given: Any) -> int:
+        """Executes a change; how many rows it touched."""
+        sql, parameters = query.on(self._dialect, given)
+        self._cursor.execute(sql, parameters)
+        return int(self._cursor.rowcount)
+
+    def run_each(self, query: Query, given: list[dict[str, Any]]) -> None:
+        """Executes a change once for each of `given`."""
+        if not given:
+            return
+        sql, _ = query.on(self._dialect, given[0])
+        self._cursor.executemany(sql, [query.on(self._dialect, one)[1] for one in given])
+
+    def emit(self, kind: str, team_id: str, **data: Any) -> int:
+        """Appends an event to the feed; its id."""
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        row = self.row(_INSERT_EVENT, at=self.now, kind=kind, team_id=team_id, data=text)
+        assert row is not None
+        self.last_event = int(row[0])
+        return self.last_event
+
+
+class Database:
+    """The store, opened and at the schema of this release.
+
+    `publish` is called after each commit that emitted events.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        ids: Ids = random_session_id,
+        backend: Backend | None = None,
+        run: Run | None = None,
+    ) -> None:
+        self.settings = settings
+        self.clock = clock or SystemClock()
+        self.backend = backend or backend_for(settings)
+        self.publish: Callable[[], None] = lambda: None
+        self._ids = ids
+        self._run: Run = run or _run_here
+        self._one_writer = threading.Lock()
+        self._writer: Connection | None = None
+        self._engine: Engine | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of a store whose schema is this release's; opens (and migrates) it the first time.
+
+        Raises StoreTooNew, StoreBusy or StoreUnavailable.
+        """
+        if self._engine is None:
+            with self._translated():
+                engine = self.backend.engine()
+                self._bring_up_to_date(engine)
+            self._engine = engine
+        return self._engine
+
+    def _bring_up_to_date(self, engine: Engine) -> None:
+        with engine.connect() as connection:
+            version = self.backend.schema_version(connection.connection.cursor())
+        if version > SCHEMA_VERSION:
+            raise StoreTooNew(
+                f"The store {self.settings.store_name} has schema {version}; this release knows {SCHEMA_VERSION}.",
+                hint="Use the newer agents-room, or restore the backup that it made before it upgraded the store.",
+            )
+        if version < SCHEMA_VERSION:
+            from agentsroom.core.migrate import migrate  # Alembic takes long to import and is seldom needed
+
+            migrate(engine, self.backend, self.settings)
+
+    def read(self, act: Callable[[Reading], T]) -> T:
+        """What `act` answers inside one reading unit of work."""
+        with self._translated(), self.engine.connect() as connection:
+            work = Reading(connection, self.clock.now(), self.settings)
+            self.backend.begin_read(work.cursor)
+            try:
+                return act(work)
+            finally:
+                work.cursor.execute("ROLLBACK")
+
+    def write(self, act: Callable[[Writing], T]) -> T:
+        """What `act` answers inside one writing unit of work; commits when it ends well, else nothing happened."""
+        engine = self.engine
+
+        def unit() -> tuple[T, int | None]:
+            with self._one_writer, self._translated(), self.backend.write_lock():
+                return self._write(engine, act)
+
+        result, last_event = self._run(unit)
+        if last_event is not None:
+            self.publish()
+        answer: T = result
+        return answer
+
+    def _write(self, engine: Engine, act: Callable[[Writing], T]) -> tuple[T, int | None]:
+        connection = self._writer_of(engine)
+        work = Writing(connection, self.clock.now(), self.settings, self._ids)
+        try:
+            self.backend.begin_write(work.cursor)
+            if self.backend.schema_version(work.cursor) != SCHEMA_VERSION:
+                raise StoreUpgraded(
+                    "The store was upgraded while this process ran: restart me.",
+                    hint="Restart this process with the newer agents-room.",
+                )
+            result = act(work)
+            if work.last_event is not None:
+                self.backend.announce(work.cursor)
+            work.cursor.execute("COMMIT")
+        except BaseException:
+            self._roll_back(connection, work)
+            raise
+        return result, work.last_event
+
+    def _writer_of(self, engine: Engine) -> Connection:
+        if self._writer is None or self._writer.closed or self._writer.invalidated:
+            self._writer = engine.connect()
+        return self._writer
+
+    def _roll_back(self, connection: Connection, work: Writing) -> None:
+        try:
+            work.cursor.execute("ROLLBACK")
+        except (
+            Exception
+        ):  # no transaction was open, or the connection is dead: the next write takes a new one
+            connection.invalidate()
+            connection.close()
+            self._writer = None
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except AgentsRoomError:
+            raise
+        except Exception as error:
+            driver_error = getattr(error, "orig", None) or error
+            ours = self.backend.translate(driver_error)
+            if ours is None:
+                raise
+            raise ours from error
+
+    def check(self) -> str:
+        """`ok`, or what the database says is damaged (SQLite's quick_check)."""
+        if self.settings.database_path is None:
+            return "ok"
+        with self._translated(), self.engine.connect() as connection:
+            return str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+
+    def close(self) -> None:
+        """Gives every connection back; the store can be opened again."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+
+def _run_here(unit: Callable[[], Any]) -> Any:
+    return unit()

@@ -1,0 +1,110 @@
+"""Errors that a caller can act on: one class each, with a code, a status of the JSON API, and data.
+
+The gateways render them (one renderer a surface); a domain adds its own classes in its errors module.
+"""
+
+from typing import Any, ClassVar
+
+
+class AgentsRoomError(Exception):
+    """The base; never raised itself.
+
+    `message` says what happened, `hint` what to do about it, `data` the names and values in machine form.
+    """
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, hint: str | None = None, **data: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.data = data
+
+    def as_json(self) -> dict[str, Any]:
+        """`{"code", "message", "hint"?, …data}`: the error object of every surface."""
+        hint = {} if self.hint is None else {"hint": self.hint}
+        return {"code": self.code, "message": self.message, **hint, **self.data}
+
+
+class ParseError(AgentsRoomError):
+    """The text is not the JSON that we read (RFC 8259, no duplicate keys, depth up to 64)."""
+
+    code, status = "parse_error", 400
+
+
+class InvalidArgument(AgentsRoomError):
+    """One or more arguments are not what the tool takes; `problems` lists all of them at once."""
+
+    code, status = "invalid_argument", 422
+
+    def __init__(self, problems: dict[str, str]) -> None:
+        text = "; ".join(f"{argument}: {problem}" for argument, problem in problems.items())
+        listed = [{"argument": argument, "problem": problem} for argument, problem in problems.items()]
+        super().__init__(text, problems=listed)
+
+
+class UnknownTool(AgentsRoomError):
+    """No tool of that name."""
+
+    code, status = "unknown_tool", 404
+
+
+class Unauthenticated(AgentsRoomError):
+    """Nobody we know; a key, a token or a login is needed."""
+
+    code, status = "unauthenticated", 401
+
+
+class Forbidden(AgentsRoomError):
+    """Somebody we know, who may not do this."""
+
+    code, status = "forbidden", 403
+
+
+class NotFound(AgentsRoomError):
+    """Nothing is there under that name."""
+
+    code, status = "not_found", 404
+
+
+class Conflict(AgentsRoomError):
+    """It contradicts what is there already."""
+
+    code, status = "conflict", 409
+
+
+class TooMany(AgentsRoomError):
+    """Too many tries; `retry_after` tells after how many seconds another is welcome."""
+
+    code, status = "too_many_requests", 429
+
+
+class StoreBusy(AgentsRoomError):
+    """Another process held the store's write lock for longer than we wait; nothing was written."""
+
+    code, status = "store_busy", 503
+
+
+class StoreUpgraded(AgentsRoomError):
+    """The store was upgraded by a newer release while this process ran; nothing was written."""
+
+    code, status = "upgraded", 503
+
+
+class StoreTooNew(AgentsRoomError):
+    """The store was written by a newer release than this one."""
+
+    code, status = "store_too_new", 503
+
+
+class StoreUnavailable(AgentsRoomError):
+    """The disk is full or read-only, or the store is damaged; nothing was written, reads go on where they can."""
+
+    code, status = "store_unavailable", 503
+
+
+class SettingsError(AgentsRoomError):
+    """A setting in the environment is not what it takes."""
+
+    code, status = "bad_setting", 500

@@ -1,0 +1,167 @@
+"""The one feed: every event of the store, in order, to every subscriber of this process.
+
+A subscriber has a bounded queue; one that does not keep up loses its backlog and is told so by RESYNC.
+"""
+
+import json
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, func, select
+
+from agentsroom.core.database import Database, Reading
+from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.models import Event
+from agentsroom.core.query import Query
+from agentsroom.core.wake import Wake
+
+QUEUE_SIZE = 1_000
+
+_log = logging.getLogger(__name__)
+
+
+class FeedEvent(NamedTuple):
+    """One row of the event table, its data decoded."""
+
+    id: int
+    at: int
+    kind: str
+    team_id: str
+    data: dict[str, Any]
+
+
+RESYNC = FeedEvent(0, 0, "resync", "", {})
+"""Stands for the events that a slow subscriber missed: it reads everything again."""
+
+CLOSED = FeedEvent(0, 0, "closed", "", {})
+"""The last that a subscriber gets: the feed was closed."""
+
+_AFTER = Query(
+    select(Event.id, Event.at, Event.kind, Event.team_id, Event.data)
+    .where(Event.id > bindparam("after"))
+    .order_by(Event.id)
+    .limit(QUEUE_SIZE)
+)
+_LAST = Query(select(func.coalesce(func.max(Event.id), 0)))
+
+
+def events_after(work: Reading, after: int) -> list[FeedEvent]:
+    """Up to QUEUE_SIZE events with a greater id, oldest first."""
+    rows = work.rows(_AFTER, after=after)
+    return [FeedEvent(id, at, kind, team_id, json.loads(data)) for id, at, kind, team_id, data in rows]
+
+
+def last_event_id(work: Reading) -> int:
+    """The newest event's id; 0 when there is none."""
+    return int(work.value(_LAST))
+
+
+class Subscription:
+    """One subscriber's bounded queue; close it when done."""
+
+    def __init__(self, wanted: Callable[[FeedEvent], bool], feed: "Feed", size: int) -> None:
+        self._queue: queue.Queue[FeedEvent] = queue.Queue(size)
+        self._feed = feed
+        self._wanted = wanted
+
+    def offer(self, event: FeedEvent) -> None:
+        """Puts the event in, or RESYNC in place of everything when the queue is full; never blocks."""
+        if event is not CLOSED and not self._wanted(event):
+            return
+        try:
+            self._queue.put_nowait(event)
+        except queue.Full:
+            self._clear()
+            self._queue.put_nowait(event if event is CLOSED else RESYNC)
+
+    def _clear(self) -> None:
+        try:
+            while True:
+                self._queue.get_nowait()
+        except queue.Empty:
+            pass
+
+    def next(self, timeout_s: float | None = None) -> FeedEvent | None:
+        """The next event; None when `timeout_s` passed without one."""
+        try:
+            return self._queue.get(timeout=timeout_s) if timeout_s != 0 else self._queue.get_nowait()
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        self._feed.unsubscribe(self)
+
+    def __enter__(self) -> "Subscription":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[FeedEvent]:
+        while (event := self.next()) is not None and event is not CLOSED:
+            yield event
+
+
+class Feed:
+    """Reads the event table when woken; starts to listen with its first subscriber."""
+
+    def __init__(self, database: Database, wake: Wake) -> None:
+        self._database = database
+        self._wake = wake
+        self._subscriptions: tuple[Subscription, ...] = ()
+        self._last = 0
+        self._guard = threading.Lock()
+        self._started = False
+        database.publish = wake.poke
+
+    def subscribe(self, wanted: Callable[[FeedEvent], bool], size: int = QUEUE_SIZE) -> Subscription:
+        """From now on every event that `wanted` says yes to, in order."""
+        subscription = Subscription(wanted, self, size)
+        with self._guard:
+            self._start()
+            self._subscriptions = (*self._subscriptions, subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        with self._guard:
+            self._subscriptions = tuple(one for one in self._subscriptions if one is not subscription)
+
+    @property
+    def subscribers(self) -> int:
+        return len(self._subscriptions)
+
+    def start(self) -> None:
+        """Listens from now on, subscriber or not."""
+        with self._guard:
+            self._start()
+
+    def _start(self) -> None:
+        if self._started:
+            return
+        self._wake.listen()
+        self._last = self._database.read(last_event_id)
+        self._started = True
+        threading.Thread(target=self._follow, name="feed", daemon=True).start()
+
+    def _follow(self) -> None:
+        while self._wake.wait():
+            try:
+                self._catch_up()
+            except AgentsRoomError:  # such as a store that is busy: the next wake reads what this one did not
+                _log.warning("the feed could not be read; it is read again at the next wake", exc_info=True)
+
+    def _catch_up(self) -> None:
+        while events := self._database.read(lambda work: events_after(work, self._last)):
+            self._last = events[-1].id
+            for event in events:
+                for subscription in self._subscriptions:
+                    subscription.offer(event)
+
+    def close(self) -> None:
+        """Ends every subscription with CLOSED and stops listening."""
+        self._wake.close()
+        for subscription in self._subscriptions:
+            subscription.offer(CLOSED)

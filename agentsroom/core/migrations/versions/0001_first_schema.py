@@ -1,0 +1,261 @@
+"""The first schema: teams, agents and logins; rooms, sessions, messages, leases; the event table."""
+
+import time
+
+import sqlalchemy as sa
+from alembic import op
+
+from agentsroom.rooms.search import POSTGRES_INDEX, SQLITE_INDEX
+
+revision = "0001"
+down_revision = None
+
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    _create_tables()
+    for statement in SQLITE_INDEX if op.get_bind().dialect.name == "sqlite" else POSTGRES_INDEX:
+        op.execute(statement)
+    now = time.time_ns() // 1_000_000
+    texts = {"id": sa.Text(), "name": sa.Text(), "team_id": sa.Text(), "created_at": sa.BigInteger()}
+    teams = sa.table("teams", *(sa.column(name, texts[name]) for name in ("id", "name", "created_at")))
+    agents = sa.table("agents", *(sa.column(name, kind) for name, kind in texts.items()))
+    op.bulk_insert(teams, [{"id": "home", "name": "Home", "created_at": now}])
+    op.bulk_insert(agents, [{"id": "default", "team_id": "home", "name": "Default", "created_at": now}])
+
+
+def _create_tables() -> None:
+    op.create_table(
+        "browser_logins",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("browser", sa.Text(), nullable=False),
+        sa.Column("revoked_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name="pk_browser_logins"),
+    )
+    op.create_table(
+        "events",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("team_id", sa.Text(), nullable=False),
+        sa.Column("data", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_events"),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "idempotent_calls",
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("tool", sa.Text(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("arguments_hash", sa.Text(), nullable=False),
+        sa.Column("result", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("session_id", "tool", "key", name="pk_idempotent_calls"),
+    )
+    op.create_table(
+        "login_links",
+        sa.Column("token_hash", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("used_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("token_hash", name="pk_login_links"),
+    )
+    op.create_table(
+        "teams",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_teams"),
+    )
+    op.create_table(
+        "agents",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("team_id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name="fk_agents_team_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_agents"),
+    )
+    op.create_index("ix_agents_team_id", "agents", ["team_id"], unique=False)
+    op.create_table(
+        "leases",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("team_id", sa.Text(), nullable=False),
+        sa.Column("host", sa.Text(), nullable=True),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("path_key", sa.Text(), nullable=False),
+        sa.Column("repo_url", sa.Text(), nullable=True),
+        sa.Column("repo_key", sa.Text(), nullable=True),
+        sa.Column("is_folder", sa.Integer(), nullable=False),
+        sa.Column("mode", sa.Text(), nullable=False),
+        sa.Column("ttl_ms", sa.BigInteger(), nullable=False),
+        sa.Column("acquired_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("released_at", sa.BigInteger(), nullable=True),
+        sa.Column("ended_event", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name="fk_leases_team_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_leases"),
+    )
+    op.create_index(
+        "ix_leases_live",
+        "leases",
+        ["expires_at"],
+        unique=False,
+        sqlite_where=sa.text("released_at IS NULL"),
+        postgresql_where=sa.text("released_at IS NULL"),
+    )
+    op.create_index(
+        "ix_leases_live_session_id",
+        "leases",
+        ["session_id"],
+        unique=False,
+        sqlite_where=sa.text("released_at IS NULL"),
+        postgresql_where=sa.text("released_at IS NULL"),
+    )
+    op.create_index("ix_leases_session_id_path_key", "leases", ["session_id", "path_key"], unique=False)
+    op.create_index("ix_leases_team_id_ended_event", "leases", ["team_id", "ended_event"], unique=False)
+    op.create_table(
+        "messages",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("team_id", sa.Text(), nullable=False),
+        sa.Column("sender_id", sa.Text(), nullable=False),
+        sa.Column("sender_label", sa.Text(), nullable=True),
+        sa.Column("selector", sa.Text(), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("reply_to", sa.BigInteger(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name="fk_messages_team_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_messages"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_messages_sender_id_id", "messages", ["sender_id", "id"], unique=False)
+    op.create_table(
+        "rooms",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("team_id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("cap", sa.Integer(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name="fk_rooms_team_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_rooms"),
+    )
+    op.create_index("uq_rooms_team_id_name", "rooms", ["team_id", "name"], unique=True)
+    op.create_table(
+        "sessions",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("team_id", sa.Text(), nullable=False),
+        sa.Column("agent_id", sa.Text(), nullable=False),
+        sa.Column("harness", sa.Text(), nullable=True),
+        sa.Column("harness_key", sa.Text(), nullable=True),
+        sa.Column("cwd", sa.Text(), nullable=True),
+        sa.Column("host", sa.Text(), nullable=True),
+        sa.Column("repo_url", sa.Text(), nullable=True),
+        sa.Column("repo_root", sa.Text(), nullable=True),
+        sa.Column("pid", sa.BigInteger(), nullable=True),
+        sa.Column("pid_started_at", sa.BigInteger(), nullable=True),
+        sa.Column("label", sa.Text(), nullable=True),
+        sa.Column("autonomy", sa.Integer(), nullable=False),
+        sa.Column("default_room_id", sa.BigInteger(), nullable=True),
+        sa.Column("joined_at", sa.BigInteger(), nullable=False),
+        sa.Column("last_seen_at", sa.BigInteger(), nullable=False),
+        sa.Column("left_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name="fk_sessions_team_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_sessions"),
+    )
+    op.create_index("ix_sessions_team_id", "sessions", ["team_id"], unique=False)
+    op.create_index("uq_sessions_agent_id_harness_key", "sessions", ["agent_id", "harness_key"], unique=True)
+    op.create_table(
+        "agent_keys",
+        sa.Column("public_id", sa.Text(), nullable=False),
+        sa.Column("agent_id", sa.Text(), nullable=False),
+        sa.Column("secret_hash", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("revoked_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["agent_id"], ["agents.id"], name="fk_agent_keys_agent_id"),
+        sa.PrimaryKeyConstraint("public_id", name="pk_agent_keys"),
+    )
+    op.create_index("ix_agent_keys_agent_id", "agent_keys", ["agent_id"], unique=False)
+    op.create_table(
+        "baselines",
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("path_key", sa.Text(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("noted_at", sa.BigInteger(), nullable=False),
+        sa.Column("after_event", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["sessions.id"], name="fk_baselines_session_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("session_id", "path_key", name="pk_baselines"),
+    )
+    op.create_table(
+        "deliveries",
+        sa.Column("message_id", ID, nullable=False),
+        sa.Column("recipient_id", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("state_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["message_id"], ["messages.id"], name="fk_deliveries_message_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("message_id", "recipient_id", name="pk_deliveries"),
+    )
+    op.create_index(
+        "ix_deliveries_expiring",
+        "deliveries",
+        ["expires_at"],
+        unique=False,
+        sqlite_where=sa.text(
+            "expires_at IS NOT NULL AND deliveries.state IN ('stored', 'offered', 'accepted', 'undeliverable')"
+        ),
+        postgresql_where=sa.text(
+            "expires_at IS NOT NULL AND deliveries.state IN ('stored', 'offered', 'accepted', 'undeliverable')"
+        ),
+    )
+    op.create_index(
+        "ix_deliveries_recipient_id_message_id", "deliveries", ["recipient_id", "message_id"], unique=False
+    )
+    op.create_index(
+        "ix_deliveries_unread",
+        "deliveries",
+        ["recipient_id", "message_id"],
+        unique=False,
+        sqlite_where=sa.text("deliveries.state IN ('stored', 'offered', 'accepted', 'undeliverable')"),
+        postgresql_where=sa.text("deliveries.state IN ('stored', 'offered', 'accepted', 'undeliverable')"),
+    )
+    op.create_table(
+        "memberships",
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("room_id", ID, nullable=False),
+        sa.Column("left_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["room_id"], ["rooms.id"], name="fk_memberships_room_id"),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["sessions.id"], name="fk_memberships_session_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("session_id", "room_id", name="pk_memberships"),
+    )
+    op.create_index("ix_memberships_room_id", "memberships", ["room_id"], unique=False)
+    op.create_table(
+        "message_rooms",
+        sa.Column("room_id", ID, nullable=False),
+        sa.Column("message_id", ID, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["message_id"], ["messages.id"], name="fk_message_rooms_message_id", ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["room_id"], ["rooms.id"], name="fk_message_rooms_room_id"),
+        sa.PrimaryKeyConstraint("room_id", "message_id", name="pk_message_rooms"),
+    )
+    op.create_index("ix_message_rooms_message_id", "message_rooms", ["message_id"], unique=False)
+    op.create_table(
+        "session_tags",
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("tag", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["sessions.id"], name="fk_session_tags_session_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("session_id", "tag", name="pk_session_tags"),
+    )

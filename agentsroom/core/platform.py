@@ -1,0 +1,97 @@
+"""What depends on the operating system, and nothing else does: the machine's name, its files and its processes."""
+
+import hashlib
+import os
+import socket
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+
+def host_name() -> str:
+    """This machine's name, as sessions carry it."""
+    return socket.gethostname()
+
+
+class LocalFiles:
+    """The file system of this machine, for the path resolver."""
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def is_folder(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def folds_case(self, path: str) -> bool:
+        """Asked of the nearest folder that is there: does its name in the other letter case name it too?"""
+        there = Path(path)
+        while not os.path.lexists(there) or there.name.swapcase() == there.name:
+            if there == there.parent:
+                return False
+            there = there.parent
+        other = there.with_name(there.name.swapcase())
+        return os.path.lexists(other) and other.samefile(there)
+
+
+class NotAFile(Exception):
+    """What stands at the path has no content to hash."""
+
+
+def sha256_of(path: str) -> str | None:
+    """SHA-256 of the file in hex; None when nothing is there. Never follows into devices or pipes.
+
+    Raises NotAFile for anything but a regular file, OSError when it can't be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotAFile(path)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class ProcessScan(NamedTuple):
+    """One look at every process of this machine."""
+
+    keys: dict[str, int]
+    """Each text that was looked for and stands in an environment → the pid of a process that has it."""
+    started_at: dict[int, int]
+    """Each pid → when it started, in milliseconds."""
+    unreadable: frozenset[int]
+    """Processes of our own user whose environment could not be read."""
+
+
+def scan_processes(wanted: Iterable[str]) -> ProcessScan:
+    """Looks for the wanted texts as values of environment variables; others' processes can't be read and don't count."""
+    looked_for = set(wanted)
+    keys: dict[str, int] = {}
+    started_at: dict[int, int] = {}
+    unreadable: set[int] = set()
+    for process in psutil.process_iter():
+        try:
+            started_at[process.pid] = _started_at(process)
+            if looked_for and process.uids().real == os.getuid():
+                for key in looked_for.intersection(process.environ().values()):
+                    keys.setdefault(key, process.pid)
+        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            started_at.pop(process.pid, None)
+        except (psutil.AccessDenied, OSError):
+            unreadable.add(process.pid)
+    return ProcessScan(keys, started_at, frozenset(unreadable))
+
+
+def process_started_at(pid: int) -> int | None:
+    """When the process started, in milliseconds; None when it does not run."""
+    try:
+        return _started_at(psutil.Process(pid))
+    except (psutil.Error, OSError, ValueError, OverflowError):
+        return None
+
+
+def _started_at(process: psutil.Process) -> int:
+    return round(process.create_time() * 1_000)

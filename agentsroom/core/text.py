@@ -1,0 +1,21 @@
+"""Which texts we take from strangers: no control characters but newline and tab, no lone surrogates."""
+
+import re
+import unicodedata
+
+_REFUSED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def refused_character(text: str) -> str | None:
+    """What is wrong with the first character that we refuse, or None when the text is fine."""
+    found = _REFUSED.search(text)
+    if found is None:
+        return None
+    character = found.group()
+    kind = "a lone surrogate" if 0xD800 <= ord(character) <= 0xDFFF else "a control character"
+    return f"holds {kind} (U+{ord(character):04X}) at position {found.start() + 1}"
+
+
+def nfc(text: str) -> str:
+    """Unicode Normalisation Form C, the form in which names and tags compare."""
+    return unicodedata.normalize("NFC", text)

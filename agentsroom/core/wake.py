@@ -1,0 +1,151 @@
+"""How processes of one store wake each other after a commit: a datagram on SQLite, NOTIFY on PostgreSQL.
+
+A wake carries nothing; who is woken reads the event table. Nobody polls.
+"""
+
+import contextlib
+import hashlib
+import os
+import socket
+import tempfile
+from pathlib import Path
+from typing import Any, Protocol
+
+from agentsroom.core.backends import NOTIFY_CHANNEL
+from agentsroom.core.settings import Settings
+
+_LONGEST_SOCKET_PATH = 100  # bytes; AF_UNIX takes 107
+
+
+class Wake(Protocol):
+    """One process's end of it."""
+
+    def listen(self) -> None:
+        """From now on pokes of others reach this process; to be called before the first read of the feed."""
+        ...
+
+    def wait(self) -> bool:
+        """Blocks until somebody poked; False once it is closed."""
+        ...
+
+    def poke(self) -> None:
+        """After a commit: wakes every listening process of the store, this one too."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def wake_for(settings: Settings) -> Wake:
+    """The wake of the settings' store."""
+    if settings.database_path is not None:
+        return DatagramWake(run_folder(settings))
+    return NotifyWake(settings)
+
+
+def run_folder(settings: Settings) -> Path:
+    """Where the wake sockets stand: run/ in the home, or a private folder where that path is too long."""
+    folder = settings.home_path / "run"
+    longest = folder / "4194304.sock"
+    if len(os.fsencode(longest)) <= _LONGEST_SOCKET_PATH:
+        return folder
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+    return Path(base) / f"agents-room-{os.getuid()}-{digest}"
+
+
+class DatagramWake:
+    """A Unix datagram socket a process, `run/<pid>.sock`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._socket: socket.socket | None = None
+        self._closed = False
+
+    def listen(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._folder.stat().st_uid != os.getuid():
+            raise PermissionError(f"{self._folder} belongs to another user")
+        path = self._folder / f"{os.getpid()}.sock"
+        path.unlink(missing_ok=True)  # left by a killed process that had our number
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(path))
+        path.chmod(0o600)
+
+    def wait(self) -> bool:
+        assert self._socket is not None
+        self._socket.recv(16)
+        self._drain(self._socket)
+        return not self._closed
+
+    def _drain(self, ours: socket.socket) -> None:
+        ours.setblocking(False)
+        try:
+            while True:
+                ours.recv(16)
+        except BlockingIOError:
+            pass
+        finally:
+            ours.setblocking(True)
+
+    def poke(self) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.setblocking(False)
+            try:
+                names = os.listdir(self._folder)
+            except FileNotFoundError:
+                return
+            for name in names:
+                if name.endswith(".sock"):
+                    self._poke_one(sender, self._folder / name)
+
+    def _poke_one(self, sender: socket.socket, path: Path) -> None:
+        try:
+            sender.sendto(b"1", str(path))
+        except BlockingIOError:
+            pass  # its queue is full, so it is awake
+        except (ConnectionRefusedError, FileNotFoundError):
+            path.unlink(missing_ok=True)
+        except PermissionError:
+            pass  # another user's process on a shared store
+
+    def close(self) -> None:
+        if self._socket is None:
+            return
+        self._closed = True
+        own = Path(self._socket.getsockname())
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"1", str(own))
+        own.unlink(missing_ok=True)
+
+
+class NotifyWake:
+    """LISTEN on a connection of its own; the NOTIFY goes out with the commit itself (core/backends.py)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._url = settings.database_url.replace("postgresql+psycopg://", "postgresql://")
+        self._listener: Any = None
+        self._closed = False
+
+    def _connect(self) -> Any:
+        import psycopg  # an optional extra
+
+        return psycopg.connect(self._url, autocommit=True)
+
+    def listen(self) -> None:
+        self._listener = self._connect()
+        self._listener.execute(f"LISTEN {NOTIFY_CHANNEL}")
+
+    def wait(self) -> bool:
+        for _ in self._listener.notifies(stop_after=1):
+            pass
+        return not self._closed
+
+    def poke(self) -> None:
+        pass
+
+    def close(self) -> None:
+        if self._listener is None:
+            return
+        self._closed = True
+        with self._connect() as connection:
+            connection.execute(f"NOTIFY {NOTIFY_CHANNEL}")

@@ -1,0 +1,1 @@
+"""Rooms: sessions, messages and their deliveries, leases, baselines and drift."""

@@ -1,0 +1,50 @@
+"""Which harness a process runs in, known by its environment: one table.
+
+Its rows say how a harness is recognised and where it puts its own session key.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Harness(NamedTuple):
+    """One kind of program that runs agents."""
+
+    name: str
+    marker: str
+    """The environment variable whose presence tells the harness."""
+    key: str | None
+    """The environment variable with the harness's own session key, where it sets one."""
+
+
+HARNESSES = (
+    Harness("claude-code", "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
+    Harness("codex", "CODEX_THREAD_ID", "CODEX_THREAD_ID"),
+    Harness("cursor", "CURSOR_AGENT", "CURSOR_CONVERSATION_ID"),
+    Harness("gemini", "GEMINI_CLI", "GEMINI_SESSION_ID"),
+    Harness("opencode", "OPENCODE", "OPENCODE_SESSION_ID"),
+)
+
+OWN_NAME = "AGENTS_ROOM_HARNESS"
+OWN_KEY = "AGENTS_ROOM_HARNESS_KEY"
+"""Any other harness can name itself and its key with these two variables."""
+
+
+class Found(NamedTuple):
+    """What an environment tells of its harness."""
+
+    name: str | None
+    key: str | None
+
+
+def harness_of(environment: Mapping[str, str]) -> Found:
+    """The harness that the environment names, and its session key."""
+    known = next((one for one in HARNESSES if one.marker in environment), None)
+    name = environment.get(OWN_NAME) or (known.name if known else None)
+    key = environment.get(OWN_KEY) or (environment.get(known.key) if known and known.key else None)
+    return Found(name, key)
+
+
+def has_key(environment: Mapping[str, str], key: str) -> bool:
+    """Whether the environment carries that harness key, in whichever variable."""
+    return key in environment.values()

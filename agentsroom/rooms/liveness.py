@@ -1,0 +1,55 @@
+"""Whether a session's process still runs, judged from one scan of the machine's processes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Liveness = Literal["alive", "gone", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One look at the running processes of a host."""
+
+    host: str
+    keys: Mapping[str, int]
+    """Each harness key that was looked for and found in an environment → the pid of a process that has it."""
+    started_at: Mapping[int, int]
+    """Each running pid → when it started (milliseconds)."""
+    unreadable: frozenset[int]
+    """Pids whose environment should be readable and could not be read."""
+
+
+class Identity(NamedTuple):
+    """What a session's row says of its process."""
+
+    harness_key: str | None
+    host: str | None
+    pid: int | None
+    pid_started_at: int | None
+
+
+class Judgement(NamedTuple):
+    liveness: Liveness
+    pid: int | None
+    """The process that matched."""
+
+
+UNKNOWN = Judgement("unknown", None)
+GONE = Judgement("gone", None)
+
+
+def judge(session: Identity, scan: Scan) -> Judgement:
+    """A harness key outlives a restart of the MCP server; a pid does not, and may be given to a stranger."""
+    if session.host is not None and session.host != scan.host:
+        return UNKNOWN
+    if session.harness_key is not None and session.harness_key in scan.keys:
+        return Judgement("alive", scan.keys[session.harness_key])
+    if session.pid is None or session.host is None:
+        return UNKNOWN
+    if session.harness_key is not None:
+        return UNKNOWN if scan.unreadable else GONE
+    started_at = scan.started_at.get(session.pid)
+    if started_at is None or started_at != session.pid_started_at:
+        return GONE
+    return Judgement("alive", session.pid)

@@ -1,0 +1,67 @@
+"""What the rooms ask of this machine: its name, its files, and which sessions' processes run."""
+
+import time
+from collections.abc import Iterable
+
+from agentsroom.core import platform
+from agentsroom.core.errors import InvalidArgument
+from agentsroom.rooms.drift import ABSENT
+from agentsroom.rooms.liveness import Identity, Judgement, Scan, judge
+from agentsroom.rooms.paths import FileSystem, Lexical
+from agentsroom.rooms.store.sessions import SessionRow
+
+_SCAN_LIFE_S = 2.0
+
+
+class Machine:
+    """The machine that this process runs on."""
+
+    def __init__(self) -> None:
+        self.host = platform.host_name()
+        self._files: FileSystem = platform.LocalFiles()
+        self._last_scan: Scan | None = None
+        self._scanned_for: frozenset[str] = frozenset()
+        self._scanned_at = 0.0
+
+    def files_of(self, session: SessionRow) -> FileSystem:
+        """This machine's files for its own sessions; of another host nothing is known."""
+        return self._files if self.is_host_of(session) else Lexical()
+
+    def is_host_of(self, session: SessionRow) -> bool:
+        return session.host == self.host
+
+    def hash_of(self, path: str) -> str:
+        """SHA-256 of the file's content in hex, or `absent`.
+
+        Raises InvalidArgument for a folder, a device, or a file that can't be read.
+        """
+        try:
+            return platform.sha256_of(path) or ABSENT
+        except platform.NotAFile:
+            raise InvalidArgument(
+                {"path": f"{path} is no regular file, so it has no content to compare"}
+            ) from None
+        except OSError as error:
+            raise InvalidArgument({"path": f"{path} can't be read: {error.strerror}"}) from None
+
+    def liveness_of(self, sessions: Iterable[SessionRow], *, fresh: bool = True) -> dict[str, Judgement]:
+        """Each session's id → whether its process runs; all judged from one scan.
+
+        Not fresh: the scan may be up to two seconds old, for where nothing is decided by it.
+        """
+        judged = list(sessions)
+        scan = self._scan(frozenset(one.harness_key for one in judged if one.harness_key), fresh)
+        return {one.id: judge(_identity(one), scan) for one in judged}
+
+    def _scan(self, keys: frozenset[str], fresh: bool) -> Scan:
+        now = time.monotonic()
+        recent = now - self._scanned_at < _SCAN_LIFE_S and keys <= self._scanned_for
+        if fresh or not recent or self._last_scan is None:
+            found = platform.scan_processes(keys)
+            self._last_scan = Scan(self.host, found.keys, found.started_at, found.unreadable)
+            self._scanned_for, self._scanned_at = keys, now
+        return self._last_scan
+
+
+def _identity(session: SessionRow) -> Identity:
+    return Identity(session.harness_key, session.host, session.pid, session.pid_started_at)

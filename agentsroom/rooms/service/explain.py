@@ -1,0 +1,113 @@
+"""Why a message is where it is: per recipient its state, and what stands in the way of the next."""
+
+from typing import Literal, NamedTuple
+
+from agentsroom.core.clock import iso
+from agentsroom.core.database import Reading
+from agentsroom.core.principals import Principal
+from agentsroom.rooms.autonomy import Level, effective
+from agentsroom.rooms.delivery import UNREAD, State, state_at
+from agentsroom.rooms.errors import UnknownMessage
+from agentsroom.rooms.liveness import UNKNOWN, Judgement
+from agentsroom.rooms.results import Explained, Obstacle
+from agentsroom.rooms.service.messages import recipients_of
+from agentsroom.rooms.store import messages, sessions
+from agentsroom.rooms.store.messages import DeliveryRow
+from agentsroom.rooms.store.sessions import SessionRow
+
+Reason = Literal["none", "autonomy", "cap", "gone", "left", "wrong_room", "expired", "no_lever"]
+
+
+class Because(NamedTuple):
+    reason: Reason
+    explanation: str
+
+
+def known_recipients(
+    work: Reading, caller: Principal, session: SessionRow | None, message_id: int
+) -> list[SessionRow]:
+    """The recipients that are still known, for the scan that `explain` is given.
+
+    Raises UnknownMessage for anyone but sender, recipients and the admin.
+    """
+    _check_party(work, caller, session, message_id)
+    return recipients_of(work, message_id)
+
+
+def _check_party(work: Reading, caller: Principal, session: SessionRow | None, message_id: int) -> None:
+    message = messages.find_message(work, caller.team_id, message_id)
+    is_party = (
+        message is not None
+        and session is not None
+        and (
+            message.sender_id == session.id
+            or messages.find_delivery(work, message_id, session.id) is not None
+        )
+    )
+    if message is None or not (is_party or (session is None and caller.kind == "admin")):
+        raise UnknownMessage(
+            f"message_id: no message {message_id} that you sent or were sent.", message_id=message_id
+        )
+
+
+def explain(work: Reading, message_id: int, judged: dict[str, Judgement]) -> Explained:
+    """Each recipient's state and obstacle; `judged`: liveness of the recipients that are still known."""
+    return Explained(
+        message_id=message_id,
+        recipients=[_obstacle(work, one, judged) for one in messages.deliveries_of(work, message_id)],
+    )
+
+
+def _obstacle(work: Reading, delivery: DeliveryRow, judged: dict[str, Judgement]) -> Obstacle:
+    recipient = sessions.find_session(work, delivery.recipient_id)
+    state = state_at(delivery.state, delivery.expires_at, work.now)
+    because = _because(work, delivery, recipient, state, judged)
+    expired_at = delivery.expires_at if state is State.EXPIRED else None
+    return Obstacle(
+        recipient=delivery.recipient_id,
+        label=recipient.label if recipient else None,
+        state=state.value,
+        since=iso(expired_at or delivery.state_at),
+        reason=because.reason,
+        explanation=because.explanation,
+    )
+
+
+def _because(
+    work: Reading,
+    delivery: DeliveryRow,
+    recipient: SessionRow | None,
+    state: State,
+    judged: dict[str, Judgement],
+) -> Because:
+    if state is State.EXPIRED:
+        return Because("expired", "Its time ran out before the body was taken.")
+    if state not in UNREAD:
+        return Because("none", "The recipient has it.")
+    if recipient is None or recipient.left_at is not None:
+        return Because("left", "The recipient has left; joining with the same harness key brings it back.")
+    if judged.get(recipient.id, UNKNOWN).liveness == "gone":
+        return Because(
+            "gone", "The recipient's process no longer runs; the message waits until it comes back."
+        )
+    return _because_of_level(work, delivery, recipient, state)
+
+
+def _because_of_level(work: Reading, delivery: DeliveryRow, recipient: SessionRow, state: State) -> Because:
+    present = sessions.rooms_of(work, recipient.id)
+    if not {room.name for room in present}.intersection(messages.rooms_of_message(work, delivery.message_id)):
+        return Because(
+            "wrong_room", "The recipient is in none of the message's rooms any more; msg_recv still gives it."
+        )
+    caps = [room.cap for room in present if room.cap is not None]
+    level = effective(Level(recipient.autonomy), caps)
+    if level is Level.WAKE:
+        return Because(
+            "no_lever", "Its harness has no lever that could start a turn; msg_recv gives the message."
+        )
+    if recipient.autonomy > level:
+        room = next(one.name for one in present if one.cap == level)
+        return Because(
+            "cap", f"It joined at {Level(recipient.autonomy).label}, but the cap of {room} is {level.label}."
+        )
+    return Because("autonomy", f"Its level is {level.label}: it takes the message at its own next msg_recv.")

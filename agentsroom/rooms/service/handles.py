@@ -1,0 +1,88 @@
+"""Handles: which session an id means, and who may act for it. An unknown id is an error, never an empty answer."""
+
+import uuid
+
+from agentsroom.core.database import Reading
+from agentsroom.core.ids import SESSION_ID
+from agentsroom.core.principals import Principal
+from agentsroom.rooms.errors import NotYourSession, SessionLeft, UnknownSession
+from agentsroom.rooms.harnesses import has_key
+from agentsroom.rooms.store import sessions as store
+from agentsroom.rooms.store.sessions import SessionRow
+
+
+def acting(work: Reading, caller: Principal, session_id: str) -> SessionRow:
+    """The session that the caller acts for.
+
+    Raises UnknownSession, SessionLeft or NotYourSession.
+    """
+    session = visible(work, caller, session_id)
+    if not may_act(caller, session):
+        raise NotYourSession(
+            f"The session {session_id} belongs to another: you may not act for it.",
+            hint="Call room_join for a session of your own.",
+            session_id=session_id,
+        )
+    return session
+
+
+def visible(work: Reading, caller: Principal, session_id: str) -> SessionRow:
+    """A session of the caller's team that has not left.
+
+    Raises UnknownSession or SessionLeft.
+    """
+    session = store.find_session(work, session_id)
+    if session is None or session.team_id != caller.team_id:
+        raise _unknown(work, caller, session_id)
+    if session.left_at is not None:
+        raise SessionLeft(
+            f"The session {session_id} has left.",
+            hint="Call room_join; with the same harness key it comes back under the same id.",
+            session_id=session_id,
+        )
+    return session
+
+
+def may_act(caller: Principal, session: SessionRow) -> bool:
+    """Over HTTP: its own agent. Locally: the process that joined it, one with its harness key, or anyone without one."""
+    if caller.process is None:
+        return caller.kind == "agent" and caller.agent_id == session.agent_id
+    if session.harness_key is None or session.id in caller.process.joined:
+        return True
+    return has_key(caller.process.environment, session.harness_key)
+
+
+def _unknown(work: Reading, caller: Principal, given: str) -> UnknownSession:
+    meant = [one for one in store.sessions_with_key(work, given) if one.team_id == caller.team_id]
+    if meant:
+        text = f"{given} is a harness key; the session that joined with it is {meant[0].id}."
+        return _error(text, "A session id is the 16 hex digits that room_join returned.", meant)
+    meant = store.sessions_like(work, caller.team_id, given) if given.strip() else []
+    if meant:
+        listed = ", ".join(f"{one.id} ({one.label})" if one.label else one.id for one in meant)
+        return _error(
+            f"No session is called {given!r}; probably meant: {listed}.", "Give the whole id.", meant
+        )
+    if SESSION_ID.fullmatch(given):
+        text = (
+            f"No session {given} is here: it has possibly left, or is from another store than {_store(work)}."
+        )
+        return _error(text, "Call room_join, and use the session_id that it returns.", [])
+    kind = "a harness key that no session joined with" if _is_uuid(given) else "no session id"
+    return _error(f"{given!r} is {kind}.", "A session id is the 16 hex digits that room_join returned.", [])
+
+
+def _error(text: str, hint: str, meant: list[SessionRow]) -> UnknownSession:
+    return UnknownSession(text, hint=hint, candidates=[one.id for one in meant])
+
+
+def _store(work: Reading) -> str:
+    return work.settings.store_name
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,293 @@
+"""Messages: sending, receiving, acknowledging, and looking at what was sent."""
+
+from collections import Counter
+from typing import NamedTuple, assert_never
+
+from msgspec import UNSET
+
+from agentsroom.core.clock import SECOND, iso, iso_or_none
+from agentsroom.core.database import Reading, Writing
+from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.principals import Principal
+from agentsroom.rooms import search
+from agentsroom.rooms.delivery import UNREAD, State, can_move, state_at
+from agentsroom.rooms.errors import (
+    NoSharedRoom,
+    NotRecipient,
+    UnknownMessage,
+    UnknownRecipient,
+    UnknownSession,
+)
+from agentsroom.rooms.liveness import Judgement
+from agentsroom.rooms.results import Found, History, Inbox, MessageInfo, Received, Sent, SentInfo, SentList
+from agentsroom.rooms.selectors import Everyone, Holders, OneSession, Tagged, matches_path, parse_selector
+from agentsroom.rooms.service import handles, rooms
+from agentsroom.rooms.store import leases
+from agentsroom.rooms.store import messages as store
+from agentsroom.rooms.store import sessions as session_store
+from agentsroom.rooms.store.messages import MessageRow
+from agentsroom.rooms.store.sessions import RoomRow, SessionRow
+
+DEFAULT_LIMIT = 20
+BODIES_BYTES = 100_000
+"""About as much text as one answer carries."""
+
+
+class Draft(NamedTuple):
+    """A message as its sender gives it."""
+
+    to: str
+    subject: str
+    body: str
+    reply_to: int | None
+    ttl_s: int | None
+
+
+def send(work: Writing, caller: Principal, session: SessionRow, draft: Draft) -> Sent:
+    """Stores the message, a delivery for each recipient, and its place in the sender's rooms, as one.
+
+    Raises InvalidArgument, UnknownRecipient, SessionLeft, NoSharedRoom or UnknownMessage.
+    """
+    if not draft.subject and not draft.body:
+        raise InvalidArgument({"body": "is empty, and so is subject; one of them is needed"})
+    if draft.reply_to is not None and store.find_visible_message(work, session.id, draft.reply_to) is None:
+        raise UnknownMessage(f"reply_to: you see no message {draft.reply_to}.", message_id=draft.reply_to)
+    recipients = _recipients(work, caller, session, draft.to)
+    present = session_store.rooms_of(work, session.id)
+    message = MessageRow(
+        id=0,
+        team_id=session.team_id,
+        sender_id=session.id,
+        sender_label=session.label,
+        selector=draft.to,
+        subject=draft.subject,
+        body=draft.body,
+        reply_to=draft.reply_to,
+        created_at=work.now,
+        expires_at=None if draft.ttl_s is None else work.now + draft.ttl_s * SECOND,
+    )
+    ids = [one.id for one in recipients]
+    message_id = store.insert_message(work, message, ids, [room.id for room in present])
+    names = [room.name for room in present]
+    work.emit(
+        "message_sent", session.team_id, message=message_id, sender=session.id, recipients=ids, rooms=names
+    )
+    return Sent(message_id=message_id, recipients=len(recipients))
+
+
+def recipients_of(work: Reading, message_id: int) -> list[SessionRow]:
+    """The message's recipients that are still known."""
+    found = [
+        session_store.find_session(work, one.recipient_id) for one in store.deliveries_of(work, message_id)
+    ]
+    return [one for one in found if one is not None]
+
+
+def _recipients(work: Reading, caller: Principal, session: SessionRow, to: str) -> list[SessionRow]:
+    selector = parse_selector(to)
+    match selector:
+        case Everyone():
+            return [one for one in session_store.sessions_sharing(work, session.id) if one.id != session.id]
+        case OneSession(session_id):
+            return [_one_recipient(work, caller, session, session_id)]
+        case Tagged(tag):
+            return session_store.sessions_sharing_tagged(work, session.id, tag)
+        case Holders(glob):
+            return _holders(work, session, glob)
+        case _:
+            assert_never(selector)
+
+
+def _one_recipient(work: Reading, caller: Principal, session: SessionRow, session_id: str) -> SessionRow:
+    try:
+        recipient = handles.visible(work, caller, session_id)
+    except UnknownSession as error:
+        hint = "to takes * (everyone in your rooms), a session id, tag:<tag> or file:<glob>."
+        raise UnknownRecipient(f"to: {error.message}", hint=hint, **error.data) from None
+    if recipient.id != session.id and not _share_a_room(work, session, recipient):
+        raise NoSharedRoom(
+            f"to: you and {recipient.name} have no room in common.",
+            hint="Join a shared room that it is in, with extra_rooms.",
+            session_id=recipient.id,
+        )
+    return recipient
+
+
+def _share_a_room(work: Reading, one: SessionRow, other: SessionRow) -> bool:
+    ours = {room.id for room in session_store.rooms_of(work, one.id)}
+    return any(room.id in ours for room in session_store.rooms_of(work, other.id))
+
+
+def _holders(work: Reading, session: SessionRow, glob: str) -> list[SessionRow]:
+    """Who holds a live lease that the glob means, in a room of the sender; each once."""
+    found: dict[str, SessionRow] = {}
+    for other in session_store.sessions_sharing(work, session.id):
+        held = leases.live_leases_of(work, other.id) if other.id != session.id else []
+        if any(
+            matches_path(glob, one.path, is_folder=bool(one.is_folder), holder_cwd=other.cwd) for one in held
+        ):
+            found[other.id] = other
+    return list(found.values())
+
+
+def send_warning(to: str, recipients: list[SessionRow], judged: dict[str, Judgement]) -> str | None:
+    """What the sender should know: nobody found, recipients that are gone, recipients that nothing will signal.
+
+    No harness has a lever or hooks in this release, so nothing signals anybody.
+    """
+    if not recipients:
+        return f"Stored, but {to} found nobody: no session will be given this message."
+    gone = [one.name for one in recipients if judged[one.id].liveness == "gone"]
+    quiet = [one.name for one in recipients if judged[one.id].liveness != "gone"]
+    parts = []
+    if gone:
+        parts.append(f"Gone: {', '.join(gone)}; stored until they come back.")
+    if quiet:
+        parts.append(f"Nothing will signal {', '.join(quiet)}: the message waits for their next msg_recv.")
+    return " ".join(parts)
+
+
+def receive(work: Writing, session: SessionRow, limit: int | None) -> Received:
+    """What is unread, oldest first, marked read; when there is nothing, what the inbox ever held."""
+    waiting = store.unread_messages(work, session.id, (limit or DEFAULT_LIMIT) + 1)
+    taken = within_budget(waiting[: limit or DEFAULT_LIMIT])
+    if not taken:
+        return Received(messages=[], more=False, inbox=_inbox(work, session))
+    for message in taken:
+        store.move_delivery(work, message.id, session.id, State.READ)
+    ids = [message.id for message in taken]
+    work.emit("messages_read", session.team_id, session=session.id, messages=ids)
+    return Received(
+        messages=[message_info(one) for one in taken], more=len(taken) < len(waiting), inbox=UNSET
+    )
+
+
+def within_budget(messages: list[MessageRow]) -> list[MessageRow]:
+    """The first messages whose bodies are about BODIES_BYTES together; at least one."""
+    taken, size = [], 0
+    for message in messages:
+        size += len(message.body.encode())
+        if taken and size > BODIES_BYTES:
+            break
+        taken.append(message)
+    return taken
+
+
+def _inbox(work: Reading, session: SessionRow) -> Inbox:
+    row = store.inbox(work, session.id)
+    return Inbox(
+        rooms=[room.name for room in session_store.rooms_of(work, session.id)],
+        deliveries=row.deliveries,
+        read=row.read,
+        last_created_at=iso_or_none(row.last_created_at),
+    )
+
+
+def acknowledge(work: Writing, session: SessionRow, message_id: int) -> None:
+    """Implies that it was read; a second time changes nothing. Raises UnknownMessage or NotRecipient."""
+    message = store.find_visible_message(work, session.id, message_id)
+    if message is None:
+        raise UnknownMessage(f"message_id: you see no message {message_id}.", message_id=message_id)
+    delivery = store.find_delivery(work, message_id, session.id)
+    if delivery is None:
+        raise NotRecipient(f"The message {message_id} was not sent to you.", message_id=message_id)
+    if can_move(state_at(delivery.state, delivery.expires_at, work.now), State.ACKED):
+        store.move_delivery(work, message_id, session.id, State.ACKED)
+        work.emit("message_acked", session.team_id, session=session.id, message=message_id)
+
+
+def sent(work: Reading, session: SessionRow, limit: int | None, judged: dict[str, Judgement]) -> SentList:
+    """The session's messages, newest first, with how far each got; `judged`: liveness of the unread recipients."""
+    messages = store.sent_messages(work, session.id, limit or DEFAULT_LIMIT)
+    if not messages:
+        return SentList(messages=[])
+    deliveries = store.deliveries_sent_by(work, session.id, messages[-1].id)
+    states: dict[int, Counter[str]] = {message.id: Counter() for message in messages}
+    left: Counter[int] = Counter()
+    for delivery in deliveries:
+        state = state_at(delivery.state, delivery.expires_at, work.now)
+        states[delivery.message_id][state.value] += 1
+        judgement = judged.get(delivery.recipient_id)
+        if state in UNREAD and (judgement is None or judgement.liveness == "gone"):
+            left[delivery.message_id] += 1
+    return SentList(
+        messages=[_sent_info(message, states[message.id], left[message.id]) for message in messages]
+    )
+
+
+def _sent_info(message: MessageRow, states: Counter[str], left: int) -> SentInfo:
+    return SentInfo(
+        message_id=message.id,
+        to=message.selector,
+        subject=message.subject,
+        states=dict(states),
+        pending=sum(states[state.value] for state in UNREAD),
+        left=left,
+        sent=iso(message.created_at),
+        expires_at=iso_or_none(message.expires_at),
+    )
+
+
+def unread_recipients(work: Reading, session: SessionRow, limit: int | None) -> list[SessionRow]:
+    """Recipients, still joined, who have not read one of the session's newest messages."""
+    messages = store.sent_messages(work, session.id, limit or DEFAULT_LIMIT)
+    if not messages:
+        return []
+    ids = {
+        delivery.recipient_id
+        for delivery in store.deliveries_sent_by(work, session.id, messages[-1].id)
+        if state_at(delivery.state, delivery.expires_at, work.now) in UNREAD
+    }
+    found = [session_store.find_session(work, one) for one in sorted(ids)]
+    return [one for one in found if one is not None and one.left_at is None]
+
+
+def history(work: Reading, room: RoomRow, limit: int | None, before: int | None) -> History:
+    """A page of the room's messages, newest first; `next` is the `before` of the page that follows."""
+    wanted = limit or DEFAULT_LIMIT
+    found = store.messages_in_room(work, room.id, wanted + 1, before)
+    page = within_budget(found[:wanted])
+    following = page[-1].id if len(page) < len(found) else None
+    return History(room=room.name, messages=[message_info(one) for one in page], next=following)
+
+
+def find(
+    work: Reading,
+    caller: Principal,
+    session: SessionRow | None,
+    given: str | None,
+    query: str,
+    limit: int | None,
+) -> Found:
+    """Messages that hold the words, newest first: of one room, else of all rooms that the asker sees.
+
+    Raises InvalidArgument for an empty query, and what room_meant raises.
+    """
+    if not query.strip():
+        raise InvalidArgument({"query": "is empty; the words to look for are taken"})
+    if given is not None:
+        seen = [rooms.room_meant(work, caller, session, given)]
+    elif session is not None:
+        seen = session_store.rooms_of(work, session.id)
+    else:
+        seen = rooms.rooms_seen_by(work, caller)
+    ids = search.message_ids(work, query, [room.id for room in seen], limit or DEFAULT_LIMIT)
+    found = [store.find_message(work, caller.team_id, one) for one in ids]
+    return Found(
+        messages=[message_info(one) for one in within_budget([one for one in found if one is not None])]
+    )
+
+
+def message_info(message: MessageRow) -> MessageInfo:
+    """What agents are given of a message."""
+    return MessageInfo(
+        message_id=message.id,
+        sender=message.sender_id,
+        sender_label=message.sender_label,
+        to=message.selector,
+        subject=message.subject,
+        body=message.body,
+        reply_to=message.reply_to,
+        created_at=iso(message.created_at),
+        expires_at=iso_or_none(message.expires_at),
+    )

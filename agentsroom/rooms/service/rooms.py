@@ -1,0 +1,94 @@
+"""Rooms: their names, which of them somebody may see, and their caps."""
+
+from agentsroom.core.database import Reading, Writing
+from agentsroom.core.errors import Forbidden, InvalidArgument
+from agentsroom.core.principals import Principal
+from agentsroom.core.text import nfc
+from agentsroom.rooms.autonomy import Level
+from agentsroom.rooms.errors import NotInRoom, RoomRequired, UnknownRoom
+from agentsroom.rooms.results import Cap
+from agentsroom.rooms.service import handles
+from agentsroom.rooms.store import sessions as store
+from agentsroom.rooms.store.sessions import RoomRow, SessionRow
+
+SHARED = "shared:"
+_AUTOMATIC = ("repo:", "dir:")
+
+
+def shared_name(argument: str, given: str, own: str | None = None) -> str:
+    """The stored name of a room that is entered by name; `own` is the session's automatic room.
+
+    Raises InvalidArgument for an empty name, or for a repository's or folder's room but the session's own.
+    """
+    name = nfc(given)
+    if name == own:
+        return name
+    if name.startswith(_AUTOMATIC):
+        reason = "is entered by itself, from within that repository or folder; name a shared room"
+        raise InvalidArgument({argument: f"{given!r} {reason}"})
+    name = name if name.startswith(SHARED) else SHARED + name
+    if not name.removeprefix(SHARED).strip():
+        raise InvalidArgument({argument: f"{given!r} came; a name is taken"})
+    return name
+
+
+def find_named(work: Reading, team_id: str, given: str) -> RoomRow | None:
+    """The team's room that is meant by `front`, `shared:front` or `repo:app`."""
+    name = nfc(given)
+    return store.find_room(work, team_id, name) or store.find_room(work, team_id, SHARED + name)
+
+
+def get_named(work: Reading, team_id: str, given: str) -> RoomRow:
+    """Raises InvalidArgument for an empty name, else UnknownRoom."""
+    if not given.removeprefix(SHARED).strip():
+        raise InvalidArgument({"room": f"{given!r} came; a room's name is taken"})
+    room = find_named(work, team_id, given)
+    if room is None:
+        raise UnknownRoom(f"room: no room of the team {team_id} is called {given!r}.", room=given)
+    return room
+
+
+def rooms_seen_by(work: Reading, caller: Principal) -> list[RoomRow]:
+    """An operator sees the team's rooms, an agent those that a session of it is in."""
+    if caller.is_operator:
+        return store.rooms_of_team(work, caller.team_id)
+    return store.rooms_of_agent(work, caller.agent_id)
+
+
+def room_meant(work: Reading, caller: Principal, session: SessionRow | None, given: str | None) -> RoomRow:
+    """The room that a call is about: the one given, else the session's default.
+
+    Raises RoomRequired, UnknownRoom, or NotInRoom when neither the session nor the caller may see it.
+    """
+    if given is None:
+        if session is None or session.default_room_id is None:
+            raise RoomRequired(
+                "Which room? The call gives none, and no session with a default room.", hint="Give room."
+            )
+        return store.room(work, session.default_room_id)
+    room = get_named(work, caller.team_id, given)
+    if session is not None and not store.is_in_room(work, session.id, room.id):
+        raise NotInRoom(f"room: the session {session.id} is not in {room.name}.", room=room.name)
+    if session is None and room not in rooms_seen_by(work, caller):
+        raise NotInRoom(f"room: no session of yours is in {room.name}.", room=room.name)
+    return room
+
+
+def set_cap(work: Writing, caller: Principal, session_id: str | None, given: str | None, level: Level) -> Cap:
+    """The room's highest level from now on; raising it brings the sessions' stored levels back.
+
+    Raises Forbidden for anyone but the operator, and what room_meant raises.
+    """
+    if not caller.is_operator:
+        raise Forbidden(
+            "A room's cap is the operator's to set: in the browser, or with agents-room on its machine."
+        )
+    session = handles.visible(work, caller, session_id) if session_id is not None else None
+    room = (
+        get_named(work, caller.team_id, given)
+        if given is not None
+        else room_meant(work, caller, session, None)
+    )
+    store.set_cap(work, room.id, level)
+    work.emit("cap_set", room.team_id, room=room.name, autonomy=level.label)
+    return Cap(room=room.name, autonomy=level.label)

@@ -1,0 +1,36 @@
+"""Waiting for mail: looks, and looks again only when a message for the session was sent; holds no transaction."""
+
+import time
+
+from agentsroom.core.database import Database, Reading
+from agentsroom.core.feed import RESYNC, Feed, FeedEvent
+from agentsroom.rooms.results import Waited
+from agentsroom.rooms.service.messages import DEFAULT_LIMIT, message_info, within_budget
+from agentsroom.rooms.store import messages as store
+
+DEFAULT_TIMEOUT_S = 25
+
+
+def wait_for_mail(database: Database, feed: Feed, session_id: str, timeout_s: float, after: int) -> Waited:
+    """Unread messages with a greater id than `after`, oldest first, as soon as there are any; marks nothing.
+
+    Empty when `timeout_s` passed without one. `cursor` is the `after` of the next wait.
+    """
+    deadline = time.monotonic() + timeout_s
+    with feed.subscribe(lambda event: _concerns(event, session_id)) as subscription:
+        while True:
+            found = database.read(lambda work: _look(work, session_id, after))
+            remaining = deadline - time.monotonic()
+            if found.messages or remaining <= 0:
+                return found
+            if subscription.next(remaining) is None:
+                deadline = 0  # one last look, at the very end
+
+
+def _concerns(event: FeedEvent, session_id: str) -> bool:
+    return event is RESYNC or (event.kind == "message_sent" and session_id in event.data["recipients"])
+
+
+def _look(work: Reading, session_id: str, after: int) -> Waited:
+    found = within_budget(store.unread_messages(work, session_id, DEFAULT_LIMIT, after))
+    return Waited(messages=[message_info(one) for one in found], cursor=found[-1].id if found else after)

@@ -1,0 +1,331 @@
+"""Queries on messages, their deliveries, the rooms' histories and idempotent calls; returns rows, decides nothing."""
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Select, and_, bindparam, case, delete, func, insert, or_, select, update
+
+from agentsroom.core.database import Reading, Writing
+from agentsroom.core.query import Query
+from agentsroom.rooms.delivery import State
+from agentsroom.rooms.models import UNREAD, Delivery, IdempotentCall, Membership, Message, MessageRoom, Room
+
+
+class MessageRow(NamedTuple):
+    id: int
+    team_id: str
+    sender_id: str
+    sender_label: str | None
+    selector: str
+    subject: str
+    body: str
+    reply_to: int | None
+    created_at: int
+    expires_at: int | None
+
+
+class DeliveryRow(NamedTuple):
+    message_id: int
+    recipient_id: str
+    state: str
+    state_at: int
+    expires_at: int | None
+
+
+class InboxRow(NamedTuple):
+    deliveries: int
+    read: int
+    last_created_at: int | None
+
+
+class ExpiredRow(NamedTuple):
+    message_id: int
+    recipient_id: str
+    team_id: str
+
+
+_message: Select[Any] = select(*(getattr(Message, name) for name in MessageRow._fields))
+_delivery: Select[Any] = select(*(getattr(Delivery, name) for name in DeliveryRow._fields))
+_unread = and_(
+    UNREAD,
+    or_(Delivery.expires_at.is_(None), Delivery.expires_at > bindparam("now")),
+)
+_visible_to = or_(
+    Message.sender_id == bindparam("session"),
+    select(1)
+    .where(Delivery.message_id == Message.id, Delivery.recipient_id == bindparam("session"))
+    .correlate(Message)
+    .exists(),
+    select(1)
+    .where(
+        MessageRoom.message_id == Message.id,
+        MessageRoom.room_id == Membership.room_id,
+        Membership.session_id == bindparam("session"),
+        Membership.left_at.is_(None),
+    )
+    .correlate(Message)
+    .exists(),
+)
+
+_INSERT_MESSAGE = Query(
+    insert(Message)
+    .values({name: bindparam(name) for name in MessageRow._fields if name != "id"})
+    .returning(Message.id)
+)
+_INSERT_DELIVERY = Query(insert(Delivery), DeliveryRow._fields)
+_INSERT_MESSAGE_ROOM = Query(insert(MessageRoom), ("room_id", "message_id"))
+
+_MESSAGE = Query(_message.where(Message.id == bindparam("id"), Message.team_id == bindparam("team")))
+_VISIBLE_MESSAGE = Query(_message.where(Message.id == bindparam("id"), _visible_to))
+_UNREAD_MESSAGES = Query(
+    _message.join(Delivery, Delivery.message_id == Message.id)
+    .where(Delivery.recipient_id == bindparam("session"), Delivery.message_id > bindparam("after"), _unread)
+    .order_by(Delivery.message_id)
+    .limit(bindparam("limit"))
+)
+_COUNT_UNREAD = Query(
+    select(func.count()).select_from(Delivery).where(Delivery.recipient_id == bindparam("session"), _unread)
+)
+_INBOX = Query(
+    select(
+        func.count(),
+        func.coalesce(
+            func.sum(
+                case(
+                    (or_(Delivery.state == State.READ.value, Delivery.state == State.ACKED.value), 1), else_=0
+                )
+            ),
+            0,
+        ),
+        func.max(Message.created_at),
+    )
+    .select_from(Delivery)
+    .join(Message, Message.id == Delivery.message_id)
+    .where(Delivery.recipient_id == bindparam("session"))
+)
+_SENT = Query(
+    _message.where(Message.sender_id == bindparam("session"))
+    .order_by(Message.id.desc())
+    .limit(bindparam("limit"))
+)
+_HISTORY = Query(
+    _message.join(MessageRoom, MessageRoom.message_id == Message.id)
+    .where(MessageRoom.room_id == bindparam("room"), MessageRoom.message_id < bindparam("before"))
+    .order_by(MessageRoom.message_id.desc())
+    .limit(bindparam("limit"))
+)
+_COUNT_IN_ROOM = Query(
+    select(func.count()).select_from(MessageRoom).where(MessageRoom.room_id == bindparam("room"))
+)
+_ROOMS_OF_MESSAGE = Query(
+    select(Room.name)
+    .join(MessageRoom, MessageRoom.room_id == Room.id)
+    .where(MessageRoom.message_id == bindparam("message"))
+    .order_by(Room.id)
+)
+_DELIVERIES = Query(
+    _delivery.where(Delivery.message_id == bindparam("message")).order_by(Delivery.recipient_id)
+)
+_DELIVERIES_SENT_BY = Query(
+    _delivery.join(Message, Message.id == Delivery.message_id).where(
+        Message.sender_id == bindparam("session"), Message.id >= bindparam("oldest")
+    )
+)
+_DELIVERIES_IN_ROOM = Query(
+    _delivery.join(MessageRoom, MessageRoom.message_id == Delivery.message_id)
+    .where(
+        MessageRoom.room_id == bindparam("room"),
+        MessageRoom.message_id >= bindparam("oldest"),
+        MessageRoom.message_id <= bindparam("newest"),
+    )
+    .order_by(Delivery.message_id, Delivery.recipient_id)
+)
+_DELIVERY = Query(
+    _delivery.where(
+        Delivery.message_id == bindparam("message"), Delivery.recipient_id == bindparam("session")
+    )
+)
+_MOVE = Query(
+    update(Delivery)
+    .where(Delivery.message_id == bindparam("message"), Delivery.recipient_id == bindparam("session"))
+    .values(state=bindparam("to"), state_at=bindparam("at"))
+)
+_EXPIRED = Query(
+    select(Delivery.message_id, Delivery.recipient_id, Message.team_id)
+    .join(Message, Message.id == Delivery.message_id)
+    .where(
+        Delivery.expires_at.is_not(None),
+        Delivery.expires_at <= bindparam("now"),
+        UNREAD,
+    )
+)
+_EXPIRE = Query(
+    update(Delivery)
+    .where(
+        Delivery.expires_at.is_not(None),
+        Delivery.expires_at <= bindparam("now"),
+        UNREAD,
+    )
+    .values(state=State.EXPIRED.value, state_at=Delivery.expires_at)
+)
+
+_IDEMPOTENT = Query(
+    select(IdempotentCall.arguments_hash, IdempotentCall.result).where(
+        IdempotentCall.session_id == bindparam("session"),
+        IdempotentCall.tool == bindparam("tool"),
+        IdempotentCall.key == bindparam("key"),
+        IdempotentCall.created_at > bindparam("since"),
+    )
+)
+_FORGET_IDEMPOTENT = Query(
+    delete(IdempotentCall).where(
+        IdempotentCall.session_id == bindparam("session"),
+        IdempotentCall.tool == bindparam("tool"),
+        IdempotentCall.key == bindparam("key"),
+    )
+)
+_INSERT_IDEMPOTENT = Query(
+    insert(IdempotentCall), ("session_id", "tool", "key", "arguments_hash", "result", "created_at")
+)
+_DELETE_IDEMPOTENT_BEFORE = Query(
+    delete(IdempotentCall).where(IdempotentCall.created_at <= bindparam("moment"))
+)
+_DELETE_MESSAGES_BEFORE = Query(delete(Message).where(Message.created_at < bindparam("moment")))
+
+_BEYOND_EVERY_ID = 2**53
+
+
+def insert_message(work: Writing, message: MessageRow, recipients: list[str], rooms: list[int]) -> int:
+    """Stores the message, a stored delivery for each recipient and its place in each room; its id.
+
+    The `id` of `message` is not looked at.
+    """
+    fields = message._asdict()
+    del fields["id"]
+    row = work.row(_INSERT_MESSAGE, **fields)
+    assert row is not None
+    message_id = int(row[0])
+    for recipient in recipients:
+        work.run(
+            _INSERT_DELIVERY,
+            message_id=message_id,
+            recipient_id=recipient,
+            state=State.STORED.value,
+            state_at=work.now,
+            expires_at=message.expires_at,
+        )
+    for room_id in rooms:
+        work.run(_INSERT_MESSAGE_ROOM, room_id=room_id, message_id=message_id)
+    return message_id
+
+
+def find_message(work: Reading, team_id: str, message_id: int) -> MessageRow | None:
+    row = work.row(_MESSAGE, id=message_id, team=team_id)
+    return MessageRow(*row) if row else None
+
+
+def find_visible_message(work: Reading, session_id: str, message_id: int) -> MessageRow | None:
+    """A message that the session sent or got, or that stands in a room which it is in."""
+    row = work.row(_VISIBLE_MESSAGE, id=message_id, session=session_id)
+    return MessageRow(*row) if row else None
+
+
+def unread_messages(work: Reading, session_id: str, limit: int, after: int = 0) -> list[MessageRow]:
+    """Oldest first."""
+    rows = work.rows(_UNREAD_MESSAGES, session=session_id, after=after, now=work.now, limit=limit)
+    return [MessageRow(*row) for row in rows]
+
+
+def count_unread(work: Reading, session_id: str) -> int:
+    return int(work.value(_COUNT_UNREAD, session=session_id, now=work.now))
+
+
+def inbox(work: Reading, session_id: str) -> InboxRow:
+    row = work.row(_INBOX, session=session_id)
+    assert row is not None
+    return InboxRow(*row)
+
+
+def sent_messages(work: Reading, session_id: str, limit: int) -> list[MessageRow]:
+    """Newest first."""
+    return [MessageRow(*row) for row in work.rows(_SENT, session=session_id, limit=limit)]
+
+
+def messages_in_room(work: Reading, room_id: int, limit: int, before: int | None = None) -> list[MessageRow]:
+    """Newest first, those with a smaller id than `before`."""
+    rows = work.rows(_HISTORY, room=room_id, before=before or _BEYOND_EVERY_ID, limit=limit)
+    return [MessageRow(*row) for row in rows]
+
+
+def count_in_room(work: Reading, room_id: int) -> int:
+    return int(work.value(_COUNT_IN_ROOM, room=room_id))
+
+
+def rooms_of_message(work: Reading, message_id: int) -> list[str]:
+    """Names of the rooms whose history it is in."""
+    return [row[0] for row in work.rows(_ROOMS_OF_MESSAGE, message=message_id)]
+
+
+def deliveries_of(work: Reading, message_id: int) -> list[DeliveryRow]:
+    return [DeliveryRow(*row) for row in work.rows(_DELIVERIES, message=message_id)]
+
+
+def deliveries_sent_by(work: Reading, session_id: str, oldest: int) -> list[DeliveryRow]:
+    """Deliveries of the session's messages from the id `oldest` on."""
+    return [DeliveryRow(*row) for row in work.rows(_DELIVERIES_SENT_BY, session=session_id, oldest=oldest)]
+
+
+def deliveries_in_room(work: Reading, room_id: int, oldest: int, newest: int) -> list[DeliveryRow]:
+    """Deliveries of the room's messages from the id `oldest` to `newest`."""
+    rows = work.rows(_DELIVERIES_IN_ROOM, room=room_id, oldest=oldest, newest=newest)
+    return [DeliveryRow(*row) for row in rows]
+
+
+def find_delivery(work: Reading, message_id: int, session_id: str) -> DeliveryRow | None:
+    row = work.row(_DELIVERY, message=message_id, session=session_id)
+    return DeliveryRow(*row) if row else None
+
+
+def move_delivery(work: Writing, message_id: int, session_id: str, to: State) -> None:
+    work.run(_MOVE, message=message_id, session=session_id, to=to.value, at=work.now)
+
+
+def expired_deliveries(work: Reading) -> list[ExpiredRow]:
+    """Unread deliveries whose time is over and whose row does not say so yet."""
+    return [ExpiredRow(*row) for row in work.rows(_EXPIRED, now=work.now)]
+
+
+def expire_deliveries(work: Writing) -> None:
+    """Writes down what expired_deliveries told."""
+    work.run(_EXPIRE, now=work.now)
+
+
+def find_idempotent_call(
+    work: Reading, session_id: str, tool: str, key: str, since: int
+) -> tuple[str, str] | None:
+    """(hash of the arguments, result as JSON) of a call made after `since`."""
+    row = work.row(_IDEMPOTENT, session=session_id, tool=tool, key=key, since=since)
+    return (row[0], row[1]) if row else None
+
+
+def remember_call(
+    work: Writing, session_id: str, tool: str, key: str, arguments_hash: str, result: str
+) -> None:
+    work.run(_FORGET_IDEMPOTENT, session=session_id, tool=tool, key=key)
+    work.run(
+        _INSERT_IDEMPOTENT,
+        session_id=session_id,
+        tool=tool,
+        key=key,
+        arguments_hash=arguments_hash,
+        result=result,
+        created_at=work.now,
+    )
+
+
+def delete_idempotent_calls_before(work: Writing, moment: int) -> int:
+    return work.run(_DELETE_IDEMPOTENT_BEFORE, moment=moment)
+
+
+def delete_messages_before(work: Writing, moment: int) -> int:
+    """With their deliveries and places in rooms (ON DELETE CASCADE)."""
+    return work.run(_DELETE_MESSAGES_BEFORE, moment=moment)

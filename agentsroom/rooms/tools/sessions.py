@@ -1,0 +1,199 @@
+"""Tools on sessions and rooms: join, leave, who is there, caps."""
+
+import re
+from functools import partial
+from typing import Annotated
+
+from msgspec import Meta
+
+from agentsroom.core import platform
+from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.ids import SESSION_ID
+from agentsroom.core.tools import Arguments, Call, Tool, limit
+from agentsroom.rooms.autonomy import LevelArgument, parse_level
+from agentsroom.rooms.harnesses import harness_of
+from agentsroom.rooms.machine import Machine
+from agentsroom.rooms.repository import find_repository, guess_root
+from agentsroom.rooms.results import Cap, Done, Joined, Sessions
+from agentsroom.rooms.service import rooms, sessions
+from agentsroom.rooms.service.sessions import Joining
+from agentsroom.rooms.tools.units import Label, RoomName, SessionId, Tag, reading_for, writing
+
+_HARNESS_KEY = re.compile(r"[\x21-\x7e]{8,128}")
+
+
+class RoomJoin(Arguments):
+    room: RoomName | None = None
+    extra_rooms: Annotated[list[RoomName], Meta(extra=limit("max_rooms", "items"))] | None = None
+    label: Label | None = None
+    tags: Annotated[list[Tag], Meta(extra=limit("max_tags", "items"))] | None = None
+    autonomy: LevelArgument | None = None
+    harness: Label | None = None
+    harness_key: (
+        Annotated[str, Meta(max_length=128, description="the harness's own id of the chat")] | None
+    ) = None
+    cwd: Annotated[str, Meta(extra=limit("max_path_bytes", "bytes"))] | None = None
+    pid: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    host: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    repo_url: Annotated[str, Meta(min_length=1, max_length=2048)] | None = None
+
+
+class RoomLeave(Arguments):
+    session_id: SessionId
+
+
+class RoomLeaveRoom(Arguments):
+    session_id: SessionId
+    room: RoomName
+
+
+class RoomWho(Arguments):
+    session_id: SessionId | None = None
+    room: RoomName | None = None
+
+
+class RoomSetAutonomyCap(Arguments, kw_only=True):
+    session_id: SessionId | None = None
+    room: RoomName | None = None
+    autonomy: LevelArgument
+
+
+def _join(machine: Machine, call: Call, arguments: RoomJoin) -> Joined:
+    _check(arguments)
+    joining = _joining(machine, call, arguments)
+    joined = call.database.write(lambda work: sessions.join(work, call.caller, joining))
+    if call.caller.process is not None:
+        call.caller.process.joined.add(joined.session_id)
+    return joined
+
+
+def _check(arguments: RoomJoin) -> None:
+    problems = {}
+    if arguments.cwd is not None and not arguments.cwd.startswith("/"):
+        problems["cwd"] = f"{arguments.cwd!r} came; an absolute path is taken"
+    key = arguments.harness_key
+    if key is not None and (not _HARNESS_KEY.fullmatch(key) or SESSION_ID.fullmatch(key.lower())):
+        problems["harness_key"] = (
+            "a UUID, or 8 to 128 visible ASCII characters, but no 16 hex digits, are taken"
+        )
+    if problems:
+        raise InvalidArgument(problems)
+
+
+def _joining(machine: Machine, call: Call, arguments: RoomJoin) -> Joining:
+    """What the arguments leave open is taken from the process, where the caller is one of this machine."""
+    process = call.caller.process
+    found = harness_of(process.environment) if process else None
+    host = arguments.host or (process.host if process else None)
+    is_ours = host == machine.host
+    cwd = arguments.cwd or (process.cwd if process and is_ours else None)
+    pid = arguments.pid or (process.pid if process and is_ours else None)
+    repository = find_repository(cwd) if cwd and is_ours else None
+    root = repository.root if repository else None
+    if cwd and arguments.repo_url and root is None:
+        root = guess_root(cwd, arguments.repo_url)
+    return Joining(
+        harness=arguments.harness or (found.name if found else None),
+        harness_key=arguments.harness_key or (found.key if found else None),
+        cwd=platform.LocalFiles().real_path(cwd) if cwd and is_ours else cwd,
+        host=host,
+        repo_url=arguments.repo_url,
+        repository=repository,
+        repo_root=root,
+        pid=pid,
+        pid_started_at=platform.process_started_at(pid) if pid and is_ours else None,
+        label=arguments.label,
+        tags=arguments.tags,
+        autonomy=None if arguments.autonomy is None else parse_level(arguments.autonomy),
+        room=arguments.room,
+        extra_rooms=arguments.extra_rooms or [],
+    )
+
+
+def _leave(call: Call, arguments: RoomLeave) -> Done:
+    writing(call, arguments.session_id, sessions.leave)
+    return Done()
+
+
+def _leave_room(call: Call, arguments: RoomLeaveRoom) -> Done:
+    writing(
+        call, arguments.session_id, lambda work, session: sessions.leave_room(work, session, arguments.room)
+    )
+    return Done()
+
+
+def _who(machine: Machine, call: Call, arguments: RoomWho) -> Sessions:
+    found = reading_for(
+        call,
+        arguments.session_id,
+        lambda work, session: sessions.who(work, call.caller, session, arguments.room),
+    )
+    judged = machine.liveness_of(found)
+    described = call.database.read(
+        lambda work: [sessions.describe(work, one, judged[one.id]) for one in found]
+    )
+    return Sessions(sessions=described)
+
+
+def _set_cap(call: Call, arguments: RoomSetAutonomyCap) -> Cap:
+    level = parse_level(arguments.autonomy)
+    return call.database.write(
+        lambda work: rooms.set_cap(work, call.caller, arguments.session_id, arguments.room, level)
+    )
+
+
+def tools(machine: Machine) -> tuple[Tool, ...]:
+    return (
+        Tool(
+            name="room_join",
+            title="Join",
+            description=(
+                "Enter the room of your repository, and others by name. Returns the session_id that every other tool takes. "
+                "Call it again with the same harness_key to come back."
+            ),
+            arguments=RoomJoin,
+            result=Joined,
+            function=partial(_join, machine),
+            toolset="rooms",
+        ),
+        Tool(
+            name="room_leave",
+            title="Leave",
+            description="Leave all rooms; your leases end.",
+            arguments=RoomLeave,
+            result=Done,
+            function=_leave,
+            toolset="rooms",
+        ),
+        Tool(
+            name="room_leave_room",
+            title="Leave one room",
+            description="Leave one room and stay in the others.",
+            arguments=RoomLeaveRoom,
+            result=Done,
+            function=_leave_room,
+            toolset="rooms",
+            idempotent=True,
+        ),
+        Tool(
+            name="room_who",
+            title="Who is here",
+            description="Sessions in your rooms, or in one, each alive, gone or unknown.",
+            arguments=RoomWho,
+            result=Sessions,
+            function=partial(_who, machine),
+            toolset="rooms",
+            read_only=True,
+            idempotent=True,
+        ),
+        Tool(
+            name="room_set_autonomy_cap",
+            title="Cap a room",
+            description="Operator only: the highest autonomy that counts in a room.",
+            arguments=RoomSetAutonomyCap,
+            result=Cap,
+            function=_set_cap,
+            toolset="rooms",
+            idempotent=True,
+        ),
+    )

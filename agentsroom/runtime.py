@@ -1,0 +1,60 @@
+"""One process's parts, put together: the store, the feed, this machine and the registry; without Flask.
+
+The web app, the stdio server and the CLI each make one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from agentsroom.access import service as access
+from agentsroom.core.clock import Clock
+from agentsroom.core.database import Database
+from agentsroom.core.feed import Feed
+from agentsroom.core.principals import LocalProcess, Principal
+from agentsroom.core.settings import Settings
+from agentsroom.core.tools import Call, Registry, Result
+from agentsroom.core.wake import wake_for
+from agentsroom.rooms.machine import Machine
+from agentsroom.rooms.tools import room_tools
+
+
+class Runtime:
+    """The parts of a process, opened when first used."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        run: Callable[[Callable[[], Any]], Any] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.database = Database(settings, clock=clock, run=run)
+        self.feed = Feed(self.database, wake_for(settings))
+        self.machine = Machine()
+        self.registry = make_registry(settings, self.machine)
+
+    def call(self, name: str, raw: bytes, caller: Principal) -> Result:
+        """Runs a tool on its arguments, given as JSON text that core/jsontext.py found well formed.
+
+        Raises UnknownTool, InvalidArgument, and what the tool itself raises.
+        """
+        return self.registry.call(name, raw, Call(self.database, self.feed, caller))
+
+    def local_principal(self, process: LocalProcess) -> Principal:
+        """Who a process of this machine is: AGENTS_ROOM_TEAM and AGENTS_ROOM_AGENT. Raises NotFound or Conflict."""
+        settings = self.settings
+        return self.database.read(
+            lambda work: access.local_principal(work, settings.team, settings.agent, process)
+        )
+
+    def close(self) -> None:
+        self.feed.close()
+        self.database.close()
+
+
+def make_registry(settings: Settings, machine: Machine) -> Registry:
+    """Every tool of the sets that AGENTS_ROOM_TOOLS names."""
+    sets = {"rooms": room_tools(machine)}
+    shown = [tool for name in settings.tool_sets for tool in sets.get(name, ())]
+    return Registry(tuple(shown), settings)
