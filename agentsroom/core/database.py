@@ -153,7 +153,7 @@ class Database:
         if version < SCHEMA_VERSION:
             from agentsroom.core.migrate import migrate  # Alembic takes long to import and is seldom needed
 
-            migrate(engine, self.backend, self.settings)
+            migrate(engine, self.backend)
 
     def read(self, act: Callable[[Reading], T]) -> T:
         """What `act` answers inside one reading unit of work."""

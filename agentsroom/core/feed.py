@@ -51,7 +51,9 @@ _LAST = Query(select(func.coalesce(func.max(Event.id), 0)))
 def events_after(work: Reading, after: int) -> list[FeedEvent]:
     """Up to QUEUE_SIZE events with a greater id, oldest first."""
     rows = work.rows(_AFTER, after=after)
-    return [FeedEvent(id, at, kind, team_id, json.loads(data)) for id, at, kind, team_id, data in rows]
+    return [
+        FeedEvent(number, at, kind, team_id, json.loads(data)) for number, at, kind, team_id, data in rows
+    ]
 
 
 def last_event_id(work: Reading) -> int:

@@ -9,12 +9,11 @@ from alembic.config import Config
 from sqlalchemy import Connection, Engine
 
 from agentsroom.core.backends import Backend, SqliteBackend
-from agentsroom.core.settings import Settings
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
 
-def migrate(engine: Engine, backend: Backend, settings: Settings, target: str = "head") -> int:
+def migrate(engine: Engine, backend: Backend, target: str = "head") -> int:
     """Runs what is missing up to `target` in one transaction; the schema's version afterwards.
 
     Any number of processes may call it at once: the write lock lets one do the work, the others find it done. An

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from agentsroom.core.feed import Feed
 
 
-class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Base of every tool's arguments: unknown names are refused, None means absent."""
 
 
-class Result(msgspec.Struct, kw_only=True, frozen=True):
+class Result(msgspec.Struct, kw_only=True):
     """Base of every tool's result; a field marked `?` in the docs is left out when it is UNSET."""
 
 

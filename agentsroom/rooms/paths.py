@@ -12,13 +12,13 @@ from agentsroom.core.errors import InvalidArgument
 class FileSystem(Protocol):
     """What the resolver asks of a file system."""
 
-    def real_path(self, path: str) -> str:
+    def real_path(self, path: str, /) -> str:
         """The path with symlinks, `.` and `..` resolved as the system would."""
         ...
 
-    def is_folder(self, path: str) -> bool: ...
+    def is_folder(self, path: str, /) -> bool: ...
 
-    def folds_case(self, path: str) -> bool:
+    def folds_case(self, path: str, /) -> bool:
         """Whether names that differ in letter case alone are one file there."""
         ...
 
@@ -29,10 +29,10 @@ class Lexical:
     def real_path(self, path: str) -> str:
         return posixpath.normpath(path)
 
-    def is_folder(self, path: str) -> bool:
+    def is_folder(self, _path: str) -> bool:
         return False
 
-    def folds_case(self, path: str) -> bool:
+    def folds_case(self, _path: str) -> bool:
         return False
 
 

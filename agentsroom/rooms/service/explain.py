@@ -90,10 +90,10 @@ def _because(
         return Because(
             "gone", "The recipient's process no longer runs; the message waits until it comes back."
         )
-    return _because_of_level(work, delivery, recipient, state)
+    return _because_of_level(work, delivery, recipient)
 
 
-def _because_of_level(work: Reading, delivery: DeliveryRow, recipient: SessionRow, state: State) -> Because:
+def _because_of_level(work: Reading, delivery: DeliveryRow, recipient: SessionRow) -> Because:
     present = sessions.rooms_of(work, recipient.id)
     if not {room.name for room in present}.intersection(messages.rooms_of_message(work, delivery.message_id)):
         return Because(

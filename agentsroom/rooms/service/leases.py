@@ -177,7 +177,7 @@ def check(work: Reading, session: SessionRow, want: Wanted) -> Checked:
     """Whether the session could claim the path exclusively now, and the lease that stands there."""
     held = store.live_leases_on(work, want.claim)
     others = [one for one in held if not _is_own(one, session)]
-    shown = (others or held or [None])[0]
+    shown = next(iter(others or held), None)
     return Checked(free=not others, lease=lease_info(shown.lease, shown.holder_label) if shown else None)
 
 

@@ -164,7 +164,8 @@ def receive(work: Writing, session: SessionRow, limit: int | None) -> Received:
 
 def within_budget(messages: list[MessageRow]) -> list[MessageRow]:
     """The first messages whose bodies are about BODIES_BYTES together; at least one."""
-    taken, size = [], 0
+    taken: list[MessageRow] = []
+    size = 0
     for message in messages:
         size += len(message.body.encode())
         if taken and size > BODIES_BYTES:

@@ -19,8 +19,9 @@ class Pruned(NamedTuple):
 
 
 def prune(database: Database, machine: Machine, silent_ms: int = DAY, *, dry_run: bool = False) -> Pruned:
-    """Removes the sessions that were silent for longer than `silent_ms` and are gone (or left); messages stay,
-    unless they are older than AGENTS_ROOM_RETENTION_MESSAGES days.
+    """Removes the sessions that were silent for longer than `silent_ms` and are gone (or left).
+
+    Messages stay, unless they are older than AGENTS_ROOM_RETENTION_MESSAGES days.
     """
     silent = database.read(lambda work: _silent(work, silent_ms))
     judged = machine.liveness_of(silent)
