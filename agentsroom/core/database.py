@@ -207,8 +207,8 @@ class Database:
         try:
             work.cursor.execute("ROLLBACK")
         except (
-            Exception
-        ):  # no transaction was open, or the connection is dead: the next write takes a new one
+            connection.dialect.loaded_dbapi.Error
+        ):  # none was open, or the connection is dead: take a new one
             connection.invalidate()
             connection.close()
             self._writer = None
@@ -220,8 +220,7 @@ class Database:
         except AgentsRoomError:
             raise
         except Exception as error:
-            driver_error = getattr(error, "orig", None) or error
-            ours = self.backend.translate(driver_error)
+            ours = self.backend.translate(getattr(error, "orig", None) or error)
             if ours is None:
                 raise
             raise ours from error

@@ -2,7 +2,19 @@
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    SQLColumnExpression,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from agentsroom.core.database import Reading, Writing
 from agentsroom.core.query import Query
@@ -45,9 +57,9 @@ _lease: Select[Any] = select(*(getattr(Lease, name) for name in LeaseRow._fields
 _held = _lease.add_columns(Session.label, Session.cwd).outerjoin(Session, Session.id == Lease.session_id)
 
 
-def _meet(column: ColumnElement[str | None], key: str) -> ColumnElement[bool]:
+def _meet(column: SQLColumnExpression[Any], key: str) -> ColumnElement[bool]:
     """One key begins the other (rooms/paths.py)."""
-    given = bindparam(key)
+    given: ColumnElement[str] = bindparam(key)
     return or_(
         func.substr(column, 1, func.length(given)) == given,
         func.substr(given, 1, func.length(column)) == column,

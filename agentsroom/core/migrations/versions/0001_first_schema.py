@@ -18,9 +18,8 @@ def upgrade() -> None:
     for statement in SQLITE_INDEX if op.get_bind().dialect.name == "sqlite" else POSTGRES_INDEX:
         op.execute(statement)
     now = time.time_ns() // 1_000_000
-    texts = {"id": sa.Text(), "name": sa.Text(), "team_id": sa.Text(), "created_at": sa.BigInteger()}
-    teams = sa.table("teams", *(sa.column(name, texts[name]) for name in ("id", "name", "created_at")))
-    agents = sa.table("agents", *(sa.column(name, kind) for name, kind in texts.items()))
+    teams = sa.table("teams", *map(sa.column, ("id", "name", "created_at")))
+    agents = sa.table("agents", *map(sa.column, ("id", "team_id", "name", "created_at")))
     op.bulk_insert(teams, [{"id": "home", "name": "Home", "created_at": now}])
     op.bulk_insert(agents, [{"id": "default", "team_id": "home", "name": "Default", "created_at": now}])
 
