@@ -9,6 +9,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Engine, create_engine, event, make_url
 
 from agentsroom.core.errors import AgentsRoomError, StoreBusy, StoreUnavailable
 from agentsroom.core.settings import Settings, make_home
@@ -99,6 +100,10 @@ class SqliteBackend:
         mode = "rwc"
         if self.path.exists() and not os.access(self.path.parent, os.W_OK):
             mode = "ro" if self.path.with_name(self.path.name + "-wal").exists() else "ro&immutable=1"
+        if mode == "rwc" and not self.path.exists():
+            os.close(
+                os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            )  # -wal and -shm follow it
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         try:
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -297,8 +302,13 @@ class PostgresBackend:
         cursor.execute("DROP TRIGGER IF EXISTS events_refuse ON events")
 
     def backup(self, target: Path) -> None:
-        url = self._settings.database_url.replace("postgresql+psycopg://", "postgresql://")
-        subprocess.run(["pg_dump", "--format=custom", f"--file={target}", url], check=True)
+        program = shutil.which("pg_dump")
+        if program is None:
+            raise StoreUnavailable("pg_dump is not on the PATH; it makes the backup of a PostgreSQL store.")
+        url = make_url(self._settings.database_url).set(drivername="postgresql")
+        environment = {**os.environ, "PGPASSWORD": url.password or ""}  # a command line is seen by every user
+        address = url.set(password=None).render_as_string()
+        subprocess.run([program, "--format=custom", f"--file={target}", address], check=True, env=environment)
 
     def translate(self, error: Exception) -> AgentsRoomError | None:
         state = getattr(error, "sqlstate", None)

@@ -74,6 +74,12 @@ class Conflict(AgentsRoomError):
     code, status = "conflict", 409
 
 
+class WaitTimeout(AgentsRoomError):
+    """What was waited for did not happen in time."""
+
+    code, status = "wait_timeout", 408
+
+
 class TooMany(AgentsRoomError):
     """Too many tries; `retry_after` tells after how many seconds another is welcome."""
 

@@ -214,3 +214,18 @@ def describe(work: Reading, session: SessionRow, judgement: Judgement) -> Sessio
         matched_pid=judgement.pid,
         last_seen_at=iso(session.last_seen_at),
     )
+
+
+def own_sessions(
+    work: Reading, caller: Principal, harness_key: str | None, cwd: str | None
+) -> list[SessionRow]:
+    """The sessions that a process may mean by itself: that of its harness key, else those of its folder without one."""
+    if harness_key is not None:
+        known = store.find_session_by_key(work, caller.agent_id, harness_key)
+        return [known] if known is not None and known.left_at is None else []
+    present = store.sessions_of_team(work, caller.team_id)
+    return [
+        one
+        for one in present
+        if one.cwd == cwd and one.agent_id == caller.agent_id and one.harness_key is None
+    ]

@@ -1,0 +1,341 @@
+"""The command line: one command a tool, made from the registry, and the operator's own commands. Thin."""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from agentsroom import __version__
+from agentsroom.core.errors import AgentsRoomError, InvalidArgument, WaitTimeout
+from agentsroom.core.settings import load_settings
+
+if TYPE_CHECKING:
+    from agentsroom.core.principals import Principal
+    from agentsroom.runtime import Runtime
+
+T = TypeVar("T")
+
+EXIT_CODES = {
+    0: "done",
+    2: "usage: an argument or option is wrong",
+    3: "wait_timeout: the time ran out",
+    4: "no server, or no store that can be used",
+    5: "refused: the error says why",
+}
+
+_OPERATOR_COMMANDS = {
+    "serve": "run the server",
+    "mcp": "speak MCP over standard input and output",
+    "login-link": "print a link that logs a browser in once",
+    "team": "list, create, rename and delete teams",
+    "agent": "list, create, rename and delete agents; make and revoke their keys",
+    "prune": "remove sessions that are silent and gone",
+    "doctor": "say what is wrong, and how to mend it",
+    "backup": "copy the store, whole, while it is in use",
+    "version": "print the version",
+}
+_GROUPS = {
+    "room": "leave one room, cap a room",
+    "lease": "claim, renew, release, check and list leases",
+    "drift": "note what you read, check whether it changed",
+    "wait": "wait for something to happen",
+}
+
+
+class _Commands(click.Group):
+    """Knows every name at once, and loads the store's code only for a command that needs it."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return [*_tool_group().commands, *_OPERATOR_COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _OPERATOR_COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        return _tool_group().get_command(ctx, cmd_name)
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Runs a command; our errors end it with their exit code and no traceback."""
+        try:
+            return super().main(*args, **extra)
+        except AgentsRoomError as error:
+            from agentsroom.gateways.terminal import show_error
+
+            show_error(error)
+            sys.exit(exit_code_of(error))
+
+
+def exit_code_of(error: AgentsRoomError) -> int:
+    """The process's exit code for an error (EXIT_CODES)."""
+    if isinstance(error, InvalidArgument):
+        return 2
+    if isinstance(error, WaitTimeout):
+        return 3
+    return 4 if error.status == 503 else 5
+
+
+def _tool_group() -> click.Group:
+    """Every tool as a command, in groups where PLACES gives it two words."""
+    from agentsroom.gateways.commands import PLACES, command_of
+    from agentsroom.rooms.machine import Machine
+    from agentsroom.runtime import make_registry
+
+    root = click.Group()
+    registry = make_registry(load_settings({}), Machine())
+    for tool in registry:
+        group = root
+        for word in PLACES[tool.name].words[:-1]:
+            if word not in group.commands:
+                group.add_command(click.Group(word, help=_GROUPS[word].capitalize() + "."))
+            inner = group.commands[word]
+            assert isinstance(inner, click.Group)
+            group = inner
+        group.add_command(command_of(tool, registry.schema(tool), _open_as_agent))
+    return root
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="agents-room")
+def cli() -> None:
+    """One place where coding agents of any repository, harness and machine meet.
+
+    An agent enters with `join` (over MCP: room_join); a person watches in the browser: `agents-room serve`.
+    """
+
+
+def _open() -> "Runtime":
+    from agentsroom.runtime import Runtime
+
+    return Runtime(load_settings())
+
+
+def _open_as_agent() -> "tuple[Runtime, Principal]":
+    """The store, and this process as an agent's; the process that started the command stands for the session."""
+    from agentsroom.core.principals import this_process
+
+    runtime = _open()
+    return runtime, runtime.local_principal(this_process(os.getppid()))
+
+
+def _write(act: Callable[[Any], T]) -> T:
+    return _open().database.write(act)
+
+
+@cli.command()
+def serve() -> None:
+    """Run the server: pages, streams and the API on one port."""
+    from gevent import monkey
+
+    monkey.patch_all()  # before anything that imports sockets, threads or SSL
+    sys.exit(importlib.import_module("agentsroom.gateways.serve").serve(load_settings()))
+
+
+@cli.command()
+def mcp() -> None:
+    """Speak MCP over standard input and output, for a client that starts this program itself."""
+    from agentsroom.gateways.mcp_stdio import serve_stdio
+
+    sys.exit(serve_stdio())
+
+
+@cli.command()
+def version() -> None:
+    """Print the version."""
+    click.echo(__version__)
+
+
+@cli.command("login-link")
+def login_link() -> None:
+    """Print a link that logs a browser in once."""
+    from agentsroom.access import service as access
+    from agentsroom.gateways.running import base_url, running_server
+
+    settings = load_settings()
+    token = _write(access.create_login_link)
+    click.echo(f"{base_url(settings)}/login/{token}")
+    if running_server(settings) is None:
+        click.echo("No server runs on this home; start it first: agents-room serve", err=True)
+
+
+@cli.group()
+def team() -> None:
+    """List, create, rename and delete teams."""
+
+
+@team.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def team_list(as_json: bool) -> None:
+    """List the teams."""
+    from agentsroom.access import store
+
+    _print_rows(("id", "name", "agents"), _open().database.read(store.teams), as_json)
+
+
+@team.command("create")
+@click.argument("team_id", metavar="ID")
+@click.option("--name", help="What people call it; without it, the id.")
+def team_create(team_id: str, name: str | None) -> None:
+    """Create a team; its id is fixed from then on."""
+    from agentsroom.access import service as access
+
+    created = _write(lambda work: access.create_team(work, team_id, name or team_id))
+    click.echo(
+        f"The team {created.id} is there. Give it agents: agents-room agent create ID --team {created.id}"
+    )
+
+
+@team.command("rename")
+@click.argument("team_id", metavar="ID")
+@click.argument("name")
+def team_rename(team_id: str, name: str) -> None:
+    """Give a team another name; its id stays."""
+    from agentsroom.access import service as access
+
+    renamed = _write(lambda work: access.rename_team(work, team_id, name))
+    click.echo(f"The team {renamed.id} is called {renamed.name} now.")
+
+
+@team.command("delete")
+@click.argument("team_id", metavar="ID")
+@click.confirmation_option(prompt="Delete this team?", help="Do not ask.")
+def team_delete(team_id: str) -> None:
+    """Delete a team that has no agents."""
+    from agentsroom.access import service as access
+
+    _write(lambda work: access.delete_team(work, team_id))
+    click.echo(f"The team {team_id} is deleted.")
+
+
+@cli.group()
+def agent() -> None:
+    """List, create, rename and delete agents; make and revoke their keys."""
+
+
+@agent.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def agent_list(as_json: bool) -> None:
+    """List the agents of every team."""
+    from agentsroom.access import store
+
+    _print_rows(("id", "team_id", "name", "live_keys"), _open().database.read(store.agents), as_json)
+
+
+@agent.command("create")
+@click.argument("agent_id", metavar="ID")
+@click.option("--team", "team_id", default="home", show_default=True, help="The team that it belongs to.")
+@click.option("--name", help="What people call it; without it, the id.")
+def agent_create(agent_id: str, team_id: str, name: str | None) -> None:
+    """Create an agent and print its key, once."""
+    from agentsroom.access import service as access
+
+    def act(work: Any) -> str:
+        access.create_agent(work, agent_id, team_id, name or agent_id)
+        return access.rotate_key(work, agent_id).key
+
+    _print_key(agent_id, _write(act))
+
+
+@agent.command("rename")
+@click.argument("agent_id", metavar="ID")
+@click.argument("name")
+def agent_rename(agent_id: str, name: str) -> None:
+    """Give an agent another name; its id stays."""
+    from agentsroom.access import service as access
+
+    renamed = _write(lambda work: access.rename_agent(work, agent_id, name))
+    click.echo(f"The agent {renamed.id} is called {renamed.name} now.")
+
+
+@agent.command("key")
+@click.argument("agent_id", metavar="ID")
+def agent_key(agent_id: str) -> None:
+    """Make a new key for an agent and print it, once; its older keys stop working."""
+    from agentsroom.access import service as access
+
+    _print_key(agent_id, _write(lambda work: access.rotate_key(work, agent_id)).key)
+
+
+@agent.command("revoke")
+@click.argument("agent_id", metavar="ID")
+def agent_revoke(agent_id: str) -> None:
+    """Revoke every key of an agent."""
+    from agentsroom.access import service as access
+
+    revoked = _write(lambda work: access.revoke_keys(work, agent_id))
+    click.echo(
+        f"{revoked} keys of {agent_id} stopped working." if revoked else f"{agent_id} had no working key."
+    )
+
+
+@agent.command("delete")
+@click.argument("agent_id", metavar="ID")
+@click.confirmation_option(prompt="Delete this agent and its keys?", help="Do not ask.")
+def agent_delete(agent_id: str) -> None:
+    """Delete an agent; its keys go with it, its messages stay."""
+    from agentsroom.access import service as access
+
+    _write(lambda work: access.delete_agent(work, agent_id))
+    click.echo(f"The agent {agent_id} is deleted, and its keys with it.")
+
+
+@cli.command()
+@click.option("--silent-hours", type=click.FloatRange(min=0), default=24.0, show_default=True)
+@click.option(
+    "--events-before", metavar="DATE", help="Also move events before this date (UTC) to --events-file."
+)
+@click.option(
+    "--events-file", type=click.Path(path_type=Path), help="Where they are written first, as JSON Lines."
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def prune(silent_hours: float, events_before: str | None, events_file: Path | None, dry_run: bool) -> None:
+    """Remove sessions that are silent and gone; their messages stay."""
+    from agentsroom.gateways.retention import prune_store
+
+    if (events_before is None) != (events_file is None):
+        raise click.UsageError("--events-before and --events-file go together.")
+    for line in prune_store(_open(), silent_hours, events_before, events_file, dry_run=dry_run):
+        click.echo(line)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def doctor(as_json: bool) -> None:
+    """Say what is wrong, and how to mend it; exit code 5 when something is."""
+    from agentsroom.gateways.doctor import FAULT, examine
+
+    findings = examine(load_settings())
+    _print_rows(("state", "what", "finding", "fix"), findings, as_json)
+    if any(one.state == FAULT for one in findings):
+        sys.exit(5)
+
+
+@cli.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def backup(target: Path, force: bool) -> None:
+    """Copy the store to TARGET, whole, while it is in use."""
+    if target.exists() and not force:
+        raise click.UsageError(f"{target} is there already; --force replaces it.")
+    runtime = _open()
+    size = runtime.database.backup(target)
+    click.echo(f"{runtime.settings.store_name} is copied to {target} ({size:,} bytes).")
+
+
+def _print_rows(columns: tuple[str, ...], rows: list[Any], as_json: bool) -> None:
+    """Rows are named tuples; columns names the fields that are shown."""
+    if as_json:
+        import json
+
+        click.echo(json.dumps([row._asdict() for row in rows]))
+        return
+    from agentsroom.gateways.terminal import show_table
+
+    cells = [tuple(getattr(row, column) for column in columns) for row in rows]
+    show_table(tuple(column.replace("_", " ") for column in columns), cells, "None.")
+
+
+def _print_key(agent_id: str, key: str) -> None:
+    click.echo(f"The key of {agent_id}. It is shown this once:\n\n  {key}\n")

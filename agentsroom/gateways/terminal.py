@@ -1,0 +1,161 @@
+"""How the CLI shows results: tables and blocks by rich, or JSON. Strangers' text is never read as markup."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.tools import Result
+from agentsroom.rooms.results import (
+    Explained,
+    Found,
+    History,
+    Leases,
+    MessageInfo,
+    Received,
+    SentList,
+    Sessions,
+    Waited,
+)
+
+
+def show(result: Result, *, as_json: bool) -> None:
+    """Prints a tool's result to standard output."""
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
+        return
+    console = _console()
+    renderer = _RENDERERS.get(type(result), _fields)
+    renderer(console, result)
+
+
+def show_error(error: AgentsRoomError) -> None:
+    """Prints what happened and what to do to standard error."""
+    sys.stderr.write(f"Error: {error.message}\n")
+    if error.hint:
+        sys.stderr.write(f"{error.hint}\n")
+
+
+def show_table(columns: tuple[str, ...], rows: list[tuple[Any, ...]], empty: str) -> None:
+    """Prints a table, or why there is none."""
+    _table(_console(), columns, rows, empty)
+
+
+def _console() -> Console:
+    """As wide as the terminal; wide enough for every table where the output goes to a file or a pipe."""
+    return Console(soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else 160)
+
+
+def _table(console: Console, columns: tuple[str, ...], rows: list[tuple[Any, ...]], empty: str) -> None:
+    if not rows:
+        console.print(Text(empty))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    console.print(table)
+
+
+def _fields(console: Console, result: Result) -> None:
+    for name, value in msgspec.to_builtins(result).items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+        if isinstance(shown, dict):
+            shown = ", ".join(f"{key} {part}" for key, part in shown.items())
+        console.print(Text(f"{name.replace('_', ' ')}: {'-' if shown in (None, '') else shown}"))
+
+
+def _sessions(console: Console, result: Sessions) -> None:
+    columns = ("session", "label", "state", "harness", "level", "rooms", "last seen")
+    rows = [
+        (
+            one.session_id,
+            one.label,
+            one.liveness,
+            one.harness,
+            one.autonomy,
+            ", ".join(one.rooms),
+            one.last_seen_at,
+        )
+        for one in result.sessions
+    ]
+    _table(
+        console, columns, rows, "Nobody is here. An agent enters with room_join, you with: agents-room join"
+    )
+
+
+def _message(console: Console, message: MessageInfo) -> None:
+    name = message.sender_label or message.sender
+    about = f" (replies to {message.reply_to})" if message.reply_to else ""
+    console.print(
+        Text(f"{message.message_id}  {name} to {message.to}{about}  {message.created_at}", style="bold")
+    )
+    if message.subject:
+        console.print(Text(message.subject))
+    if message.body:
+        console.print(Text("\n".join(f"  {line}" for line in message.body.split("\n"))))
+
+
+def _messages(console: Console, result: History | Waited | Found) -> None:
+    for message in result.messages:
+        _message(console, message)
+    if not result.messages:
+        console.print(Text("No messages."))
+    if isinstance(result, History) and result.next is not None:
+        console.print(Text(f"Older ones: --before {result.next}"))
+
+
+def _received(console: Console, result: Received) -> None:
+    for message in result.messages:
+        _message(console, message)
+    if result.more:
+        console.print(Text("More wait: call recv again."))
+    if isinstance(result.inbox, msgspec.UnsetType):
+        return
+    inbox = result.inbox
+    rooms = ", ".join(inbox.rooms) or "no room"
+    console.print(
+        Text(f"Nothing unread. In {rooms}; {inbox.deliveries} deliveries so far, {inbox.read} read.")
+    )
+
+
+def _sent(console: Console, result: SentList) -> None:
+    rows = [
+        (
+            one.message_id,
+            one.to,
+            one.subject,
+            ", ".join(f"{n} {state}" for state, n in one.states.items()),
+            one.sent,
+        )
+        for one in result.messages
+    ]
+    _table(console, ("message", "to", "subject", "deliveries", "sent"), rows, "You have sent nothing yet.")
+
+
+def _leases(console: Console, result: Leases) -> None:
+    rows = [(one.path, one.mode, one.label or one.session_id, one.expires_at) for one in result.leases]
+    _table(console, ("path", "mode", "holder", "until"), rows, "Nobody holds anything in your rooms.")
+
+
+def _explained(console: Console, result: Explained) -> None:
+    rows = [(one.label or one.recipient, one.state, one.since, one.explanation) for one in result.recipients]
+    _table(console, ("recipient", "state", "since", "why"), rows, "The message found no recipient.")
+
+
+_RENDERERS: dict[type[Result], Callable[[Console, Any], None]] = {
+    Sessions: _sessions,
+    History: _messages,
+    Waited: _messages,
+    Found: _messages,
+    Received: _received,
+    SentList: _sent,
+    Leases: _leases,
+    Explained: _explained,
+}
