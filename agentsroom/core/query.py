@@ -33,7 +33,7 @@ class Query:
     def _compile(self, dialect: Dialect) -> tuple[str, tuple[str, ...] | None, dict[str, Any]]:
         compiled = self._statement.compile(dialect=dialect, column_keys=self._columns)
         assert isinstance(compiled, SQLCompiler)
-        fixed = {name: value for name, value in compiled.params.items() if value is not None}
+        fixed = {name: bind.effective_value for name, bind in compiled.binds.items() if not bind.required}
         names = tuple(compiled.positiontup or ()) if compiled.positional else None
         self._compiled[dialect.name] = (str(compiled), names, fixed)
         return self._compiled[dialect.name]
