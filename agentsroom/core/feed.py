@@ -19,6 +19,7 @@ from agentsroom.core.query import Query
 from agentsroom.core.wake import Wake
 
 QUEUE_SIZE = 1_000
+_PATIENCE_S = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -116,7 +117,7 @@ class Feed:
         self._subscriptions: tuple[Subscription, ...] = ()
         self._last = 0
         self._guard = threading.Lock()
-        self._started = False
+        self._follower: threading.Thread | None = None
         database.publish = wake.poke
 
     def subscribe(self, wanted: Callable[[FeedEvent], bool], size: int = QUEUE_SIZE) -> Subscription:
@@ -141,12 +142,12 @@ class Feed:
             self._start()
 
     def _start(self) -> None:
-        if self._started:
+        if self._follower is not None:
             return
         self._wake.listen()
         self._last = self._database.read(last_event_id)
-        self._started = True
-        threading.Thread(target=self._follow, name="feed", daemon=True).start()
+        self._follower = threading.Thread(target=self._follow, name="feed", daemon=True)
+        self._follower.start()
 
     def _follow(self) -> None:
         while self._wake.wait():
@@ -167,3 +168,5 @@ class Feed:
         self._wake.close()
         for subscription in self._subscriptions:
             subscription.offer(CLOSED)
+        if self._follower is not None:
+            self._follower.join(_PATIENCE_S)

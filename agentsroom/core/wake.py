@@ -75,6 +75,8 @@ class DatagramWake:
         assert self._socket is not None
         self._socket.recv(16)
         self._drain(self._socket)
+        if self._closed:
+            self._socket.close()
         return not self._closed
 
     def _drain(self, ours: socket.socket) -> None:
@@ -138,6 +140,8 @@ class NotifyWake:
     def wait(self) -> bool:
         for _ in self._listener.notifies(stop_after=1):
             pass
+        if self._closed:
+            self._listener.close()
         return not self._closed
 
     def poke(self) -> None:

@@ -70,9 +70,10 @@ class Cluster:
             "postgresql+psycopg", username=OWNER, database=database, query={"host": str(self.folder)}
         )
 
-    def create_database(self, name: str) -> URL:
-        """A new empty database, and its address."""
-        self._execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    def create_database(self, name: str, template: str = "template1") -> URL:
+        """A new database, and its address; empty, or a copy of one that nobody is connected to."""
+        command = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        self._execute(command.format(sql.Identifier(name), sql.Identifier(template)))
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
