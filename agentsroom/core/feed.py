@@ -38,7 +38,7 @@ RESYNC = FeedEvent(0, 0, "resync", "", {})
 """Stands for the events that a slow subscriber missed: it reads everything again."""
 
 CLOSED = FeedEvent(0, 0, "closed", "", {})
-"""The last that a subscriber gets: the feed was closed."""
+"""The last that a subscriber gets: the feed was closed, or the call that subscribed was cancelled."""
 
 _AFTER = Query(
     select(Event.id, Event.at, Event.kind, Event.team_id, Event.data)
@@ -170,3 +170,29 @@ class Feed:
             subscription.offer(CLOSED)
         if self._follower is not None:
             self._follower.join(_PATIENCE_S)
+
+
+class CallFeed:
+    """The feed as one call sees it: `cancel` ends what the call waits for."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._subscriptions: list[Subscription] = []
+        self._guard = threading.Lock()
+        self._cancelled = False
+
+    def subscribe(self, wanted: Callable[[FeedEvent], bool], size: int = QUEUE_SIZE) -> Subscription:
+        """As Feed's; after `cancel` it gets CLOSED at once."""
+        subscription = self._feed.subscribe(wanted, size)
+        with self._guard:
+            self._subscriptions.append(subscription)
+            if self._cancelled:
+                subscription.offer(CLOSED)
+        return subscription
+
+    def cancel(self) -> None:
+        """Gives CLOSED to every subscription, from any thread."""
+        with self._guard:
+            self._cancelled = True
+            for subscription in self._subscriptions:
+                subscription.offer(CLOSED)

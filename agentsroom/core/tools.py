@@ -20,7 +20,7 @@ from agentsroom.core.text import refused_character
 
 if TYPE_CHECKING:
     from agentsroom.core.database import Database
-    from agentsroom.core.feed import Feed
+    from agentsroom.core.feed import CallFeed, Feed
 
 
 class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -59,7 +59,7 @@ class Call(NamedTuple):
     """What a tool's function is given besides its arguments."""
 
     database: "Database"
-    feed: "Feed"
+    feed: "Feed | CallFeed"
     caller: Principal
 
 

@@ -3,7 +3,7 @@
 import time
 
 from agentsroom.core.database import Database, Reading
-from agentsroom.core.feed import RESYNC, Feed, FeedEvent
+from agentsroom.core.feed import CLOSED, RESYNC, CallFeed, Feed, FeedEvent
 from agentsroom.rooms.results import Waited
 from agentsroom.rooms.service.messages import DEFAULT_LIMIT, message_info, within_budget
 from agentsroom.rooms.store import messages as store
@@ -11,10 +11,12 @@ from agentsroom.rooms.store import messages as store
 DEFAULT_TIMEOUT_S = 25
 
 
-def wait_for_mail(database: Database, feed: Feed, session_id: str, timeout_s: float, after: int) -> Waited:
+def wait_for_mail(
+    database: Database, feed: Feed | CallFeed, session_id: str, timeout_s: float, after: int
+) -> Waited:
     """Unread messages with a greater id than `after`, oldest first, as soon as there are any; marks nothing.
 
-    Empty when `timeout_s` passed without one. `cursor` is the `after` of the next wait.
+    Empty when `timeout_s` passed without one, or the feed ended before. `cursor` is the `after` of the next wait.
     """
     deadline = time.monotonic() + timeout_s
     with feed.subscribe(lambda event: _concerns(event, session_id)) as subscription:
@@ -23,7 +25,7 @@ def wait_for_mail(database: Database, feed: Feed, session_id: str, timeout_s: fl
             remaining = deadline - time.monotonic()
             if found.messages or remaining <= 0:
                 return found
-            if subscription.next(remaining) is None:
+            if subscription.next(remaining) in (None, CLOSED):
                 deadline = 0  # one last look, at the very end
 
 
