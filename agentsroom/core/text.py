@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _REFUSED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -14,6 +15,11 @@ def refused_character(text: str) -> str | None:
     character = found.group()
     kind = "a lone surrogate" if 0xD800 <= ord(character) <= 0xDFFF else "a control character"
     return f"holds {kind} (U+{ord(character):04X}) at position {found.start() + 1}"
+
+
+def is_utf8(text: str) -> bool:
+    """Whether the text can be written as UTF-8: a file name that the system could not decode can't."""
+    return not _SURROGATE.search(text)
 
 
 def nfc(text: str) -> str:

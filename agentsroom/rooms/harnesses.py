@@ -3,6 +3,7 @@
 Its rows say how a harness is recognised and where it puts its own session key.
 """
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -30,6 +31,16 @@ OWN_KEY = "AGENTS_ROOM_HARNESS_KEY"
 """Any other harness can name itself and its key with these two variables."""
 
 
+_NAME = re.compile(r"[\x21-\x7e]{1,80}")
+_KEY = re.compile(r"[\x21-\x7e]{8,128}")
+_LOOKS_LIKE_A_SESSION_ID = re.compile(r"[0-9a-fA-F]{16}")
+
+
+def is_key(text: str) -> bool:
+    """Whether it can be a harness key: long enough to be nobody else's, and no session id by mistake."""
+    return bool(_KEY.fullmatch(text)) and not _LOOKS_LIKE_A_SESSION_ID.fullmatch(text)
+
+
 class Found(NamedTuple):
     """What an environment tells of its harness."""
 
@@ -38,11 +49,11 @@ class Found(NamedTuple):
 
 
 def harness_of(environment: Mapping[str, str]) -> Found:
-    """The harness that the environment names, and its session key."""
+    """The harness that the environment names, and its session key; what can be neither is as if it were not set."""
     known = next((one for one in HARNESSES if one.marker in environment), None)
-    name = environment.get(OWN_NAME) or (known.name if known else None)
-    key = environment.get(OWN_KEY) or (environment.get(known.key) if known and known.key else None)
-    return Found(name, key)
+    name = environment.get(OWN_NAME) or (known.name if known else "")
+    key = environment.get(OWN_KEY) or (environment.get(known.key, "") if known and known.key else "")
+    return Found(name if _NAME.fullmatch(name) else None, key if is_key(key) else None)
 
 
 def has_key(environment: Mapping[str, str], key: str) -> bool:

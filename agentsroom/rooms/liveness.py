@@ -35,21 +35,27 @@ class Judgement(NamedTuple):
     """The process that matched."""
 
 
+START_TOLERANCE_MS = 2_000
+"""What a system tells of one process's start moves by up to a second as its clock is corrected (Linux: btime)."""
+
 UNKNOWN = Judgement("unknown", None)
 GONE = Judgement("gone", None)
 
 
 def judge(session: Identity, scan: Scan) -> Judgement:
     """A harness key outlives a restart of the MCP server; a pid does not, and may be given to a stranger."""
-    if session.host is not None and session.host != scan.host:
-        return UNKNOWN
     if session.harness_key is not None and session.harness_key in scan.keys:
         return Judgement("alive", scan.keys[session.harness_key])
-    if session.pid is None or session.host is None:
+    if session.pid is None or session.host != scan.host:
         return UNKNOWN
     if session.harness_key is not None:
         return UNKNOWN if scan.unreadable else GONE
-    started_at = scan.started_at.get(session.pid)
-    if started_at is None or started_at != session.pid_started_at:
-        return GONE
-    return Judgement("alive", session.pid)
+    return Judgement("alive", session.pid) if _still_runs(session, scan) else GONE
+
+
+def _still_runs(session: Identity, scan: Scan) -> bool:
+    """Whether the pid is still that of the process that joined, not of a later one."""
+    started_at = scan.started_at.get(session.pid) if session.pid is not None else None
+    if started_at is None or session.pid_started_at is None:
+        return False
+    return abs(started_at - session.pid_started_at) <= START_TOLERANCE_MS

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from agentsroom.core import platform
 from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.text import is_utf8
 from agentsroom.rooms.drift import ABSENT
 from agentsroom.rooms.liveness import Identity, Judgement, Scan, judge
 from agentsroom.rooms.paths import FileSystem, Lexical
@@ -26,6 +27,11 @@ class Machine:
     def files_of(self, session: SessionRow) -> FileSystem:
         """This machine's files for its own sessions; of another host nothing is known."""
         return self._files if self.is_host_of(session) else Lexical()
+
+    def real_folder(self, path: str) -> str | None:
+        """The folder with its links resolved; None where its name is no UTF-8, which no JSON could carry."""
+        found = self._files.real_path(path)
+        return found if is_utf8(found) else None
 
     def is_host_of(self, session: SessionRow) -> bool:
         return session.host == self.host

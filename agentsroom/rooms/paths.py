@@ -7,6 +7,7 @@ import posixpath
 from typing import NamedTuple, Protocol
 
 from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.text import is_utf8
 
 
 class FileSystem(Protocol):
@@ -51,7 +52,7 @@ class Place(NamedTuple):
 def resolve(path: str, cwd: str | None, repo_root: str | None, system: FileSystem) -> Place:
     """`path` as its session means it: relative to `cwd`; `repo_root` is the top of its repository's checkout.
 
-    Raises InvalidArgument for an empty path, or a relative one where no cwd is known.
+    Raises InvalidArgument for an empty path, a relative one where no cwd is known, or a link to a name that is no UTF-8.
     """
     if not path:
         raise InvalidArgument({"path": "is empty; the path of a file or folder is taken"})
@@ -61,6 +62,8 @@ def resolve(path: str, cwd: str | None, repo_root: str | None, system: FileSyste
         )
     joined = posixpath.join(cwd or "/", path)
     absolute = "/" + system.real_path(joined).lstrip("/")
+    if not is_utf8(absolute):
+        raise InvalidArgument({"path": "leads to a name that is no UTF-8, which no JSON could carry"})
     shown = absolute.casefold() if system.folds_case(absolute) else absolute
     return Place(
         path=absolute,

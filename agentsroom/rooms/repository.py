@@ -20,7 +20,7 @@ def find_repository(cwd: str) -> Repository | None:
     for folder in (Path(cwd), *Path(cwd).parents):
         marker = folder / ".git"
         if marker.is_dir():
-            return Repository(str(folder), folder.name)
+            return Repository(str(folder), folder.name or "/")
         if marker.is_file():
             return Repository(str(folder), _main_worktree(folder, marker).name)
     return None

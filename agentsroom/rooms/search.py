@@ -1,5 +1,9 @@
-"""Full-text search over messages: FTS5 on SQLite, tsvector on PostgreSQL. Words in any order; punctuation is safe."""
+"""Full-text search over messages: FTS5 on SQLite, tsvector on PostgreSQL. Words in any order; punctuation is safe.
 
+On both, ASCII punctuation parts words: PostgreSQL's own parser would take `src/wire.go` for one word.
+"""
+
+import re
 from typing import Any
 
 from agentsroom.core.database import Reading
@@ -13,9 +17,9 @@ SQLITE_INDEX = (
     "INSERT INTO messages_fts(messages_fts, rowid, subject, body) "
     "VALUES ('delete', old.id, old.subject, old.body); END",
 )
-POSTGRES_INDEX = (
-    "CREATE INDEX messages_fts ON messages USING gin (to_tsvector('simple', subject || ' ' || body))",
-)
+_PUNCTUATION = r"[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+"
+_POSTGRES_WORDS = f"to_tsvector('simple', regexp_replace(subject || ' ' || body, '{_PUNCTUATION}', ' ', 'g'))"
+POSTGRES_INDEX = (f"CREATE INDEX messages_fts ON messages USING gin ({_POSTGRES_WORDS})",)
 
 _SQLITE = (
     "SELECT DISTINCT message_id FROM message_rooms WHERE room_id IN ({rooms}) AND message_id IN "
@@ -23,7 +27,7 @@ _SQLITE = (
 )
 _POSTGRES = (
     "SELECT DISTINCT message_id FROM message_rooms WHERE room_id IN ({rooms}) AND message_id IN "
-    "(SELECT id FROM messages WHERE to_tsvector('simple', subject || ' ' || body) @@ plainto_tsquery('simple', %s)) "
+    "(SELECT id FROM messages WHERE {words} @@ plainto_tsquery('simple', %s)) "
     "ORDER BY message_id DESC LIMIT %s"
 )
 
@@ -36,7 +40,8 @@ def message_ids(work: Reading, query: str, room_ids: list[int], limit: int) -> l
         return _ids(
             work, _SQLITE.format(rooms=", ".join("?" * len(room_ids))), [*room_ids, _quoted(query), limit]
         )
-    return _ids(work, _POSTGRES.format(rooms=", ".join(["%s"] * len(room_ids))), [*room_ids, query, limit])
+    sql = _POSTGRES.format(words=_POSTGRES_WORDS, rooms=", ".join(["%s"] * len(room_ids)))
+    return _ids(work, sql, [*room_ids, re.sub(_PUNCTUATION, " ", query), limit])
 
 
 def _ids(work: Reading, sql: str, parameters: list[Any]) -> list[int]:

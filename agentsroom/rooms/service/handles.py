@@ -10,20 +10,22 @@ from agentsroom.rooms.harnesses import has_key
 from agentsroom.rooms.store import sessions as store
 from agentsroom.rooms.store.sessions import SessionRow
 
+_MOST_MEANT = 5
+
 
 def acting(work: Reading, caller: Principal, session_id: str) -> SessionRow:
     """The session that the caller acts for.
 
-    Raises UnknownSession, SessionLeft or NotYourSession.
+    Raises UnknownSession, NotYourSession or SessionLeft.
     """
-    session = visible(work, caller, session_id)
+    session = _known(work, caller, session_id)
     if not may_act(caller, session):
         raise NotYourSession(
             f"The session {session_id} belongs to another: you may not act for it.",
             hint="Call room_join for a session of your own.",
             session_id=session_id,
         )
-    return session
+    return _present(session)
 
 
 def visible(work: Reading, caller: Principal, session_id: str) -> SessionRow:
@@ -31,14 +33,22 @@ def visible(work: Reading, caller: Principal, session_id: str) -> SessionRow:
 
     Raises UnknownSession or SessionLeft.
     """
+    return _present(_known(work, caller, session_id))
+
+
+def _known(work: Reading, caller: Principal, session_id: str) -> SessionRow:
     session = store.find_session(work, session_id)
     if session is None or session.team_id != caller.team_id:
         raise _unknown(work, caller, session_id)
+    return session
+
+
+def _present(session: SessionRow) -> SessionRow:
     if session.left_at is not None:
         raise SessionLeft(
-            f"The session {session_id} has left.",
+            f"The session {session.id} has left.",
             hint="Call room_join; with the same harness key it comes back under the same id.",
-            session_id=session_id,
+            session_id=session.id,
         )
     return session
 
@@ -53,11 +63,11 @@ def may_act(caller: Principal, session: SessionRow) -> bool:
 
 
 def _unknown(work: Reading, caller: Principal, given: str) -> UnknownSession:
-    meant = [one for one in store.sessions_with_key(work, given) if one.team_id == caller.team_id]
+    meant = _seen(work, caller, store.sessions_with_key(work, given))
     if meant:
         text = f"{given} is a harness key; the session that joined with it is {meant[0].id}."
         return _error(text, "A session id is the 16 hex digits that room_join returned.", meant)
-    meant = store.sessions_like(work, caller.team_id, given) if given.strip() else []
+    meant = _seen(work, caller, store.sessions_like(work, caller.team_id, given)) if given.strip() else []
     if meant:
         listed = ", ".join(f"{one.id} ({one.label})" if one.label else one.id for one in meant)
         return _error(
@@ -70,6 +80,19 @@ def _unknown(work: Reading, caller: Principal, given: str) -> UnknownSession:
         return _error(text, "Call room_join, and use the session_id that it returns.", [])
     kind = "a harness key that no session joined with" if _is_uuid(given) else "no session id"
     return _error(f"{given!r} is {kind}.", "A session id is the 16 hex digits that room_join returned.", [])
+
+
+def _seen(work: Reading, caller: Principal, found: list[SessionRow]) -> list[SessionRow]:
+    """Those that a hint may show the caller: an operator its team's, an agent who shares a room with it; a few."""
+    seen = [one for one in found if one.team_id == caller.team_id]
+    if not caller.is_operator:
+        ours = {room.id for room in store.rooms_of_agent(work, caller.agent_id)}
+        seen = [
+            one
+            for one in seen
+            if one.agent_id == caller.agent_id or ours & {room.id for room in store.rooms_of(work, one.id)}
+        ]
+    return seen[:_MOST_MEANT]
 
 
 def _error(text: str, hint: str, meant: list[SessionRow]) -> UnknownSession:

@@ -25,8 +25,11 @@ def once(
     arguments: Arguments,
     kind: type[R],
     act: Callable[[], R],
+    has_acted: Callable[[R], bool] = lambda _: True,
 ) -> R:
     """What `act` answers, or answered under that key within the last 24 hours.
+
+    An answer of which `has_acted` says no, such as a refusal, is not kept: the next try acts anew.
 
     Raises Conflict when the key stands for a call with other arguments.
     """
@@ -36,7 +39,8 @@ def once(
     earlier = store.find_idempotent_call(work, session_id, tool, key, work.now - LIFE)
     if earlier is None:
         result = act()
-        store.remember_call(work, session_id, tool, key, digest, msgspec.json.encode(result).decode())
+        if has_acted(result):
+            store.remember_call(work, session_id, tool, key, digest, msgspec.json.encode(result).decode())
         return result
     if earlier[0] != digest:
         raise Conflict(

@@ -19,13 +19,13 @@ class Pruned(NamedTuple):
 
 
 def prune(database: Database, machine: Machine, silent_ms: int = DAY, *, dry_run: bool = False) -> Pruned:
-    """Removes the sessions that were silent for longer than `silent_ms` and are gone (or left).
+    """Removes the sessions that were silent for longer than `silent_ms` and are gone, left or not.
 
     Messages stay, unless they are older than AGENTS_ROOM_RETENTION_MESSAGES days.
     """
     silent = database.read(lambda work: _silent(work, silent_ms))
     judged = machine.liveness_of(silent)
-    removable = [one for one in silent if one.left_at is not None or judged[one.id].liveness == "gone"]
+    removable = [one for one in silent if judged[one.id].liveness == "gone"]
     if dry_run:
         return Pruned([one.id for one in removable], 0)
     return database.write(lambda work: _remove(work, removable, silent_ms))

@@ -74,7 +74,10 @@ def join(work: Writing, caller: Principal, joining: Joining) -> Joined:
 
 
 def _rooms_to_enter(work: Writing, team_id: str, joining: Joining) -> list[RoomRow]:
-    """The named room first (it becomes the default), then the automatic one, then the others; each once."""
+    """The named room first (it becomes the default), then the automatic one, then the others; each once.
+
+    What a later join does not give, the default room too, stays as it was.
+    """
     own = automatic_room(joining)
     named = [] if joining.room is None else [rooms.shared_name("room", joining.room, own)]
     others = [rooms.shared_name("extra_rooms", one, own) for one in joining.extra_rooms]
@@ -101,7 +104,7 @@ def _session_of(
     work: Writing, caller: Principal, joining: Joining, known: SessionRow | None, entered: list[RoomRow]
 ) -> SessionRow:
     given = joining.autonomy if joining.autonomy is not None else Level.NOTIFY
-    default_room = entered[0].id if entered else None
+    first = entered[0].id if entered else None
     if known is None:
         return SessionRow(
             id=work.new_session_id(),
@@ -117,7 +120,7 @@ def _session_of(
             pid_started_at=joining.pid_started_at,
             label=joining.label,
             autonomy=given,
-            default_room_id=default_room,
+            default_room_id=first,
             joined_at=work.now,
             last_seen_at=work.now,
             left_at=None,
@@ -132,7 +135,7 @@ def _session_of(
         pid_started_at=joining.pid_started_at if joining.pid is not None else known.pid_started_at,
         label=joining.label if joining.label is not None else known.label,
         autonomy=max(known.autonomy, given),
-        default_room_id=default_room or known.default_room_id,
+        default_room_id=first if joining.room is not None else known.default_room_id or first,
         last_seen_at=work.now,
         left_at=None,
     )

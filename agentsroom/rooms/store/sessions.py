@@ -99,9 +99,7 @@ _SESSIONS_LIKE = Query(
             func.substr(Session.id, 1, bindparam("length")) == bindparam("text"),
             func.substr(Session.label, 1, bindparam("length")) == bindparam("text"),
         ),
-    )
-    .order_by(Session.id)
-    .limit(5)
+    ).order_by(Session.id)
 )
 _SESSIONS_IN_ROOM = Query(
     _session.join(Membership, _is_member)
@@ -134,7 +132,11 @@ _UPDATE_SESSION = Query(
     .values({name: bindparam(f"new_{name}") for name in SessionRow._fields if name != "id"})
 )
 _SEEN = Query(update(Session).where(Session.id == bindparam("session")).values(last_seen_at=bindparam("now")))
-_LEFT = Query(update(Session).where(Session.id == bindparam("session")).values(left_at=bindparam("now")))
+_LEFT = Query(
+    update(Session)
+    .where(Session.id == bindparam("session"))
+    .values(left_at=bindparam("now"), default_room_id=None)
+)
 _DELETE_SESSION = Query(delete(Session).where(Session.id == bindparam("session")))
 _DELETE_BASELINES = Query(delete(Baseline).where(Baseline.session_id == bindparam("session")))
 _DELETE_TAGS = Query(delete(SessionTag).where(SessionTag.session_id == bindparam("session")))
@@ -222,7 +224,7 @@ def sessions_with_key(work: Reading, harness_key: str) -> list[SessionRow]:
 
 
 def sessions_like(work: Reading, team_id: str, beginning: str) -> list[SessionRow]:
-    """Up to five sessions of the team whose id or label begins so."""
+    """Sessions of the team, not left, whose id or label begins so."""
     rows = work.rows(_SESSIONS_LIKE, team=team_id, text=beginning, length=len(beginning))
     return [SessionRow(*row) for row in rows]
 
@@ -264,6 +266,7 @@ def mark_seen(work: Writing, session_id: str) -> None:
 
 
 def mark_left(work: Writing, session_id: str) -> None:
+    """Out of every room, so that none is its default either."""
     work.run(_LEFT, session=session_id, now=work.now)
     work.run(_LEAVE_ALL, session=session_id, now=work.now)
 

@@ -15,7 +15,13 @@ from agentsroom.rooms.store.sessions import SessionRow
 from agentsroom.rooms.tools.units import FilePath, IdempotencyKey, SessionId, reading, writing
 
 Ttl = Annotated[int, Meta(ge=1, extra=limit("max_lease_s", "seconds"))]
-Sha256 = Annotated[str, Meta(pattern="^[0-9a-fA-F]{64}$", description="where the file is on another host")]
+Sha256 = Annotated[
+    str,
+    Meta(
+        pattern="^([0-9a-fA-F]{64}|absent)$",
+        description="where the file is on another host; absent: it is not there",
+    ),
+]
 
 
 class LeaseClaim(Arguments):
@@ -52,7 +58,14 @@ def _claim(machine: Machine, call: Call, arguments: LeaseClaim) -> Claimed:
         want = leases.wanted(session, arguments.path, machine)
         act = partial(leases.claim, work, session, want, arguments.mode, arguments.ttl_s)
         return idempotency.once(
-            work, session.id, "lease_claim", arguments.idempotency_key, arguments, Claimed, act
+            work,
+            session.id,
+            "lease_claim",
+            arguments.idempotency_key,
+            arguments,
+            Claimed,
+            act,
+            has_acted=lambda claimed: claimed.ok,
         )
 
     return writing(call, arguments.session_id, unit)

@@ -1,6 +1,6 @@
 """Tools on sessions and rooms: join, leave, who is there, caps."""
 
-import re
+import contextlib
 from functools import partial
 from typing import Annotated
 
@@ -8,18 +8,16 @@ from msgspec import Meta
 
 from agentsroom.core import platform
 from agentsroom.core.errors import InvalidArgument
-from agentsroom.core.ids import SESSION_ID
 from agentsroom.core.tools import Arguments, Call, Tool, limit
 from agentsroom.rooms.autonomy import LevelArgument, parse_level
-from agentsroom.rooms.harnesses import harness_of
+from agentsroom.rooms.errors import SessionLeft
+from agentsroom.rooms.harnesses import harness_of, is_key
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.repository import find_repository, guess_root
 from agentsroom.rooms.results import Cap, Done, Joined, Sessions
 from agentsroom.rooms.service import rooms, sessions
 from agentsroom.rooms.service.sessions import Joining
 from agentsroom.rooms.tools.units import Label, RoomName, SessionId, Tag, reading_for, writing
-
-_HARNESS_KEY = re.compile(r"[\x21-\x7e]{8,128}")
 
 
 class RoomJoin(Arguments):
@@ -72,7 +70,7 @@ def _check(arguments: RoomJoin) -> None:
     if arguments.cwd is not None and not arguments.cwd.startswith("/"):
         problems["cwd"] = f"{arguments.cwd!r} came; an absolute path is taken"
     key = arguments.harness_key
-    if key is not None and (not _HARNESS_KEY.fullmatch(key) or SESSION_ID.fullmatch(key.lower())):
+    if key is not None and not is_key(key):
         problems["harness_key"] = (
             "a UUID, or 8 to 128 visible ASCII characters, but no 16 hex digits, are taken"
         )
@@ -87,6 +85,8 @@ def _joining(machine: Machine, call: Call, arguments: RoomJoin) -> Joining:
     host = arguments.host or (process.host if process else None)
     is_ours = host == machine.host
     cwd = arguments.cwd or (process.cwd if process and is_ours else None)
+    if cwd and is_ours:
+        cwd = machine.real_folder(cwd)
     pid = arguments.pid or (process.pid if process and is_ours else None)
     repository = find_repository(cwd) if cwd and is_ours else None
     root = repository.root if repository else None
@@ -95,7 +95,7 @@ def _joining(machine: Machine, call: Call, arguments: RoomJoin) -> Joining:
     return Joining(
         harness=arguments.harness or (found.name if found else None),
         harness_key=arguments.harness_key or (found.key if found else None),
-        cwd=platform.LocalFiles().real_path(cwd) if cwd and is_ours else cwd,
+        cwd=cwd,
         host=host,
         repo_url=arguments.repo_url,
         repository=repository,
@@ -111,7 +111,8 @@ def _joining(machine: Machine, call: Call, arguments: RoomJoin) -> Joining:
 
 
 def _leave(call: Call, arguments: RoomLeave) -> Done:
-    writing(call, arguments.session_id, sessions.leave)
+    with contextlib.suppress(SessionLeft):  # leaving twice changes nothing
+        writing(call, arguments.session_id, sessions.leave)
     return Done()
 
 
