@@ -48,7 +48,7 @@ CACHE_HINTS = {"ttlMs": 60_000, "cacheScope": "private"}
 RequestId = int | str
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class Request(NamedTuple):
@@ -137,12 +137,11 @@ class Work:
         except _Refused as refused:
             return refused.reply(self.request.id)
         except AgentsRoomError as error:
-            return _Refused(INTERNAL_ERROR, error.message, error.as_json()).reply(self.request.id)
+            return refusal(INTERNAL_ERROR, error.message, id=self.request.id, data=error.as_json())
         except Exception:
-            _log.exception("%s failed", self.tool or self.request.method)
-            return _Refused(INTERNAL_ERROR, "Internal error: the server's log tells more.").reply(
-                self.request.id
-            )
+            _logger.exception("%s failed", self.tool or self.request.method)
+            text = "Internal error: the server's log tells more."
+            return refusal(INTERNAL_ERROR, text, id=self.request.id)
 
 
 class _Refused(Exception):
@@ -155,11 +154,14 @@ class _Refused(Exception):
         self.data = data
 
     def reply(self, id: RequestId | None) -> Reply:
-        error = {"code": self.code, "message": self.message}
-        if self.data is not None:
-            error["data"] = self.data
-        text = json.dumps({"jsonrpc": "2.0", "id": id, "error": error}, separators=(",", ":"))
-        return Reply(text.encode(), self.code)
+        return refusal(self.code, self.message, id=id, data=self.data)
+
+
+def refusal(code: int, message: str, *, id: RequestId | None = None, data: Any = None) -> Reply:
+    """A JSON-RPC error; its id is null where the message's own can't be told."""
+    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+    text = json.dumps({"jsonrpc": "2.0", "id": id, "error": error}, separators=(",", ":"))
+    return Reply(text.encode(), code)
 
 
 def decode(raw: bytes) -> Request | Notification | Response | Reply:
@@ -167,7 +169,7 @@ def decode(raw: bytes) -> Request | Notification | Response | Reply:
     try:
         value = parse_strict(raw)
     except ParseError as error:
-        return _Refused(PARSE_ERROR, error.message).reply(None)
+        return refusal(PARSE_ERROR, error.message)
     try:
         return _classified(value, raw)
     except _Refused as refused:

@@ -1,0 +1,283 @@
+"""MCP over stdin and stdout: one JSON-RPC message a line. What the messages mean is rpc.py's.
+
+The store is loaded behind the first answer, since importing it takes longer than a harness likes to wait. Calls begin
+in the order in which they came; one that only reads runs beside the others, so that a wait holds up nobody.
+"""
+
+import logging
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from types import FrameType
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
+
+import msgspec
+
+from agentsroom.core.errors import AgentsRoomError, UnknownTool
+from agentsroom.core.principals import Principal, this_process
+from agentsroom.core.settings import Settings, load_settings
+from agentsroom.core.tools import Call
+from agentsroom.gateways import rpc
+
+if TYPE_CHECKING:
+    from agentsroom.core.feed import CallFeed
+    from agentsroom.runtime import Runtime
+
+LONGEST_LINE = 8 * 1024 * 1024
+"""Bytes of a message; a longer one is refused unread."""
+
+_MOST_READERS = 16
+_MOST_WAITING = 256
+_PATIENCE_S = 2.0  # how long calls may go on when the input has ended
+
+
+def serve_stdio() -> int:
+    """Serves the process that started us until it closes our input or sends SIGTERM; the exit status.
+
+    Messages alone reach stdout: what others print goes to stderr.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="agents-room: %(message)s")
+    try:
+        settings = load_settings()
+    except AgentsRoomError as error:
+        sys.stderr.write(f"agents-room: {error.message}\n")
+        return 2
+    source, sink = _take_standard_streams()
+    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGINT, _end)
+    with source:
+        server = _Server(settings, sink)
+        with suppress(SystemExit):
+            for line in _lines(source):
+                server.receive(line)
+        server.close()
+    return 0
+
+
+def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(0)
+
+
+def _take_standard_streams() -> tuple[BinaryIO, int]:
+    """Both ends of the wire, on descriptors that nobody else knows; children inherit neither."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # stderr is closed
+        os.dup2(nothing, 1)
+    os.close(nothing)
+    sys.stdout = sys.stderr
+    return source, sink
+
+
+def _lines(source: BinaryIO) -> Iterator[bytes | None]:
+    """Every whole line without its end, blank ones left out; None stands for one that is too long."""
+    while line := source.readline(LONGEST_LINE + 1):
+        if line.endswith(b"\n"):
+            if message := line.strip(b" \t\r\n"):
+                yield message
+        elif len(line) > LONGEST_LINE:
+            while line and not line.endswith(b"\n"):
+                line = source.readline(64 * 1024)
+            yield None
+
+
+class _Store:
+    """The runtime and who we are; the main thread lets it `load`, any other one waits for it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._loader = ThreadPoolExecutor(1, "load")
+        self._loading: Future[Runtime] | None = None
+        self._caller: Principal | None = None
+        self._guard = threading.Lock()
+
+    def load(self) -> None:
+        """Begins to import the runtime, once."""
+        if self._loading is None:
+            self._loading = self._loader.submit(self._make_runtime)
+
+    def _make_runtime(self) -> "Runtime":
+        from agentsroom.runtime import Runtime
+
+        return Runtime(self._settings)
+
+    @property
+    def runtime(self) -> "Runtime":
+        assert self._loading is not None
+        return self._loading.result()
+
+    def only_reads(self, tool: str) -> bool:
+        """False also where nothing tells: calling it will say what is wrong."""
+        assert self._loading is not None
+        if self._loading.exception() is None:
+            with suppress(UnknownTool):
+                return self.runtime.registry.get(tool).read_only
+        return False
+
+    def caller(self) -> Principal:
+        """Raises NotFound or Conflict, and what keeps the store from being opened."""
+        with self._guard:
+            if self._caller is None:
+                self._caller = self.runtime.local_principal(this_process())
+            return self._caller
+
+    def close(self) -> None:
+        if self._loading is not None and self._loading.done() and self._loading.exception() is None:
+            self.runtime.close()
+
+
+class _Call:
+    """One request whose answer needs the tools, and the tools as it sees them (rpc.Tools)."""
+
+    def __init__(self, work: rpc.Work, store: _Store) -> None:
+        self.work = work
+        self.is_cancelled = False
+        self._store = store
+        self._feed: CallFeed | None = None
+        self._has_ended = False
+        self._guard = threading.Lock()
+
+    @property
+    def only_reads(self) -> bool:
+        return self.work.tool is not None and self._store.only_reads(self.work.tool)
+
+    def cancel(self) -> None:
+        """Nobody wants the reply any more."""
+        self.is_cancelled = True
+        self.end_wait()
+
+    def end_wait(self) -> None:
+        """What it waits for, or will, ends at once."""
+        with self._guard:
+            self._has_ended = True
+            if self._feed is not None:
+                self._feed.cancel()
+
+    def listed(self) -> bytes:
+        return rpc.describe_tools(self._store.runtime.registry)
+
+    def call(self, name: str, arguments: bytes) -> bytes:
+        runtime = self._store.runtime
+        runtime.registry.get(name)  # an unknown tool is told before a store that can't be opened
+        call = Call(runtime.database, self._feed_of(runtime), self._store.caller())
+        return msgspec.json.encode(runtime.registry.call(name, arguments, call))
+
+    def _feed_of(self, runtime: "Runtime") -> "CallFeed":
+        from agentsroom.core.feed import CallFeed
+
+        with self._guard:
+            self._feed = CallFeed(runtime.feed)
+            if self._has_ended:
+                self._feed.cancel()
+            return self._feed
+
+
+class _Server:
+    """Answers one client; `receive` and `close` belong to the main thread."""
+
+    def __init__(self, settings: Settings, sink: int) -> None:
+        self._sink = sink
+        self._store = _Store(settings)
+        self._session = rpc.Session()
+        self._calls: queue.Queue[_Call | None] = queue.Queue(_MOST_WAITING)
+        self._open: dict[rpc.RequestId, _Call] = {}
+        self._readers = threading.BoundedSemaphore(_MOST_READERS)
+        self._writing = threading.Lock()
+        self._is_closing = False
+        self._lane = threading.Thread(target=self._work_off, name="calls", daemon=True)
+        self._lane.start()
+
+    def receive(self, line: bytes | None) -> None:
+        """Acts on one message; None stands for one that was too long to read."""
+        match rpc.decode(line) if line is not None else _too_long():
+            case rpc.Request() as request:
+                self._answer(request)
+            case rpc.Notification() as notification:
+                if notification.cancelled is not None and (call := self._open.get(notification.cancelled)):
+                    call.cancel()
+            case rpc.Reply() as refusal:
+                self._send(refusal)
+            case rpc.Response():
+                pass
+
+    def _answer(self, request: rpc.Request) -> None:
+        match rpc.answer(request, self._session):
+            case rpc.Reply() as reply:
+                self._send(reply)
+                if reply.error is None:
+                    self._store.load()
+            case rpc.Work() as work:
+                self._store.load()
+                call = self._open[request.id] = _Call(work, self._store)
+                self._calls.put(call)
+
+    def _work_off(self) -> None:
+        """Begins the calls in their order, one after another but for those that only read."""
+        while (call := self._calls.get()) is not None:
+            if call.only_reads:
+                self._readers.acquire()
+                threading.Thread(target=self._read, args=(call,), name="read", daemon=True).start()
+            else:
+                self._run(call)
+
+    def _read(self, call: _Call) -> None:
+        try:
+            self._run(call)
+        finally:
+            self._readers.release()
+
+    def _run(self, call: _Call) -> None:
+        reply = None if call.is_cancelled else call.work.run(call)
+        if self._open.get(call.work.request.id) is call:
+            del self._open[call.work.request.id]
+        if reply is not None and not call.is_cancelled:
+            self._send(reply)
+
+    def _send(self, reply: rpc.Reply) -> None:
+        line = memoryview(reply.body + b"\n")
+        with self._writing:
+            try:
+                while line:
+                    line = line[os.write(self._sink, line) :]
+            except OSError:  # nobody reads any more
+                self._hang_up()
+
+    def _hang_up(self) -> None:
+        main = threading.main_thread().ident
+        if not self._is_closing and main is not None:
+            signal.pthread_kill(main, signal.SIGTERM)
+
+    def close(self) -> None:
+        """Ends what waits, gives the other calls a moment, and closes the store."""
+        self._is_closing = True
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for call in list(self._open.values()):
+            call.end_wait()
+        if self._has_worked_off(time.monotonic() + _PATIENCE_S):
+            self._store.close()
+
+    def _has_worked_off(self, deadline: float) -> bool:
+        with suppress(queue.Full):
+            self._calls.put(None, timeout=_PATIENCE_S)
+        self._lane.join(max(0, deadline - time.monotonic()))
+        return not self._lane.is_alive() and all(
+            self._readers.acquire(timeout=max(0, deadline - time.monotonic())) for _ in range(_MOST_READERS)
+        )
+
+
+def _too_long() -> rpc.Reply:
+    return rpc.refusal(rpc.INVALID_REQUEST, f"A line takes up to {LONGEST_LINE:,} bytes.")
+
+
+if __name__ == "__main__":
+    sys.exit(serve_stdio())
