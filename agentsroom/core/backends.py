@@ -89,34 +89,46 @@ class SqliteBackend:
         self._lock = LockFile(path.with_name(path.name + ".lock"), settings.busy_s, sleep)
 
     def engine(self) -> Engine:
-        if self.path.parent == self._settings.home_path:
+        try:
             make_home(self._settings)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unusable(error) from error
         engine = create_engine("sqlite://", creator=self._connect, isolation_level="AUTOCOMMIT", pool_size=20)
         event.listen(engine, "connect", self._set_up)
         return engine
 
     def _connect(self) -> sqlite3.Connection:
-        mode = "rwc"
-        if self.path.exists() and not os.access(self.path.parent, os.W_OK):
+        mode = "rw"
+        if not self.path.exists():
+            self._create()
+        elif not os.access(self.path.parent, os.W_OK):
             mode = "ro" if self.path.with_name(self.path.name + "-wal").exists() else "ro&immutable=1"
-        if mode == "rwc" and not self.path.exists():
-            os.close(
-                os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            )  # -wal and -shm follow it
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         try:
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise self.translate(error) or error from error
 
+    def _create(self) -> None:
+        """An empty file for its owner alone; -wal and -shm take its rights."""
+        try:
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> StoreUnavailable:
+        text = f"The store {self.path} can't be made: {error.strerror} ({error.filename})."
+        return StoreUnavailable(
+            text, hint="AGENTS_ROOM_HOME names the folder where it stands.", retry_after=10
+        )
+
     def _set_up(self, connection: sqlite3.Connection, _record: object) -> None:
         synchronous = "FULL" if self._settings.sync == "full" else "NORMAL"
         connection.execute(f"PRAGMA busy_timeout={self._settings.busy_s * 1_000}")
         connection.execute(f"PRAGMA synchronous={synchronous}")
-        connection.execute(
-            "PRAGMA recursive_triggers=ON"
-        )  # else INSERT OR REPLACE deletes unseen by triggers
+        # without it INSERT OR REPLACE deletes rows unseen by the triggers that guard events
+        connection.execute("PRAGMA recursive_triggers=ON")
         connection.execute("PRAGMA foreign_keys=ON")
 
     def write_lock(self) -> contextlib.AbstractContextManager[None]:
@@ -150,8 +162,9 @@ class SqliteBackend:
 
     def backup(self, target: Path) -> None:
         with (
+            _complete(target) as partial,
             contextlib.closing(self._connect()) as source,
-            contextlib.closing(sqlite3.connect(target)) as copy,
+            contextlib.closing(sqlite3.connect(partial)) as copy,
         ):
             source.backup(copy)
 
@@ -168,6 +181,18 @@ class SqliteBackend:
                 f"The store {self.path} {reason}.", hint="agents-room doctor", retry_after=10
             )
         return None
+
+
+@contextlib.contextmanager
+def _complete(target: Path) -> Iterator[Path]:
+    """An empty file for its owner alone, which takes the name of the target when all is written to it."""
+    partial = target.with_name(f".{target.name}.tmp-{os.getpid()}")
+    try:
+        partial.touch(mode=0o600)
+        yield partial
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _sqlite_trouble(name: str, error: Exception) -> str | None:
@@ -308,7 +333,9 @@ class PostgresBackend:
         url = make_url(self._settings.database_url).set(drivername="postgresql")
         environment = {**os.environ, "PGPASSWORD": url.password or ""}  # a command line is seen by every user
         address = url.set(password=None).render_as_string()
-        subprocess.run([program, "--format=custom", f"--file={target}", address], check=True, env=environment)
+        with _complete(target) as partial:
+            command = [program, "--format=custom", f"--file={partial}", address]
+            subprocess.run(command, check=True, env=environment)
 
     def translate(self, error: Exception) -> AgentsRoomError | None:
         state = getattr(error, "sqlstate", None)

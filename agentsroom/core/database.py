@@ -6,7 +6,6 @@ after the commit, and never spans a wait.
 
 import contextlib
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +25,7 @@ T = TypeVar("T")
 Run = Callable[[Callable[[], Any]], Any]
 """Runs a write to its end and gives its result: on the calling thread, or on gevent's native writer thread."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The newest migration in core/migrations/versions."""
 
 _INSERT_EVENT = Query(
@@ -235,19 +234,10 @@ class Database:
             return str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
 
     def backup(self, target: Path) -> int:
-        """Copies the store, whole, to a file of its owner alone; the copy's size in bytes.
-
-        The file takes its name only when it is complete.
-        """
+        """Copies the store, whole, to a file of its owner alone; the copy's size in bytes."""
         _ = self.engine
-        partial = target.with_name(f".{target.name}.tmp-{os.getpid()}")
-        try:
-            partial.touch(mode=0o600)
-            with self._translated():
-                self.backend.backup(partial)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        with self._translated():
+            self.backend.backup(target)
         return target.stat().st_size
 
     def close(self) -> None:
