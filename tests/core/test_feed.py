@@ -1,0 +1,98 @@
+"""The feed: every event once, in order, to every subscriber; a slow one is told to read again."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from agentsroom.core.database import Database
+from agentsroom.core.feed import CLOSED, RESYNC, CallFeed, Feed, FeedEvent, Subscription
+from agentsroom.core.wake import wake_for
+from tests.support.processes import PATIENCE_S
+from tests.support.stores import Store
+
+
+@pytest.fixture
+def writer(store: Store) -> Iterator[Database]:
+    """Another opening of the same store, as another process has."""
+    database = Database(store.settings)
+    database.publish = wake_for(store.settings).poke
+    yield database
+    database.close()
+
+
+def _everything(_event: FeedEvent) -> bool:
+    return True
+
+
+def _next(subscription: Subscription) -> FeedEvent:
+    event = subscription.next(PATIENCE_S)
+    assert event is not None
+    return event
+
+
+def test_another_writers_event_arrives(store: Store, writer: Database) -> None:
+    with store.runtime.feed.subscribe(_everything) as subscription:
+        number = writer.write(lambda work: work.emit("hello", "home", name="é"))
+        event = _next(subscription)
+    assert (event.id, event.kind, event.team_id, event.data) == (number, "hello", "home", {"name": "é"})
+
+
+def test_events_come_once_and_in_order_whoever_writes_them(store: Store, writer: Database) -> None:
+    def write(database: Database) -> None:
+        for _ in range(50):
+            database.write(lambda work: [work.emit("tick", "home") for _ in range(2)])
+
+    with store.runtime.feed.subscribe(_everything) as subscription:
+        threads = [threading.Thread(target=write, args=(one,)) for one in (writer, store.runtime.database)]
+        for thread in threads:
+            thread.start()
+        received = [_next(subscription).id for _ in range(200)]
+        for thread in threads:
+            thread.join()
+    assert received == sorted(set(received))
+
+
+def test_what_was_before_the_subscription_is_not_repeated(store: Store, writer: Database) -> None:
+    writer.write(lambda work: work.emit("before", "home"))
+    with store.runtime.feed.subscribe(_everything) as subscription:
+        writer.write(lambda work: work.emit("after", "home"))
+        assert _next(subscription).kind == "after"
+
+
+def test_a_subscriber_gets_only_what_it_wants(store: Store, writer: Database) -> None:
+    with store.runtime.feed.subscribe(lambda event: event.kind == "wanted") as subscription:
+        writer.write(lambda work: [work.emit("other", "home"), work.emit("wanted", "home")])
+        assert _next(subscription).kind == "wanted"
+
+
+def test_a_slow_subscriber_loses_its_backlog_and_is_told_so(store: Store, writer: Database) -> None:
+    feed = store.runtime.feed
+    with feed.subscribe(_everything, size=3) as slow, feed.subscribe(_everything) as quick:
+        writer.write(lambda work: [work.emit(f"n{number}", "home") for number in range(5)])
+        while _next(quick).kind != "n4":
+            pass
+        first, second = _next(slow), _next(slow)
+    assert first is RESYNC
+    assert second.kind == "n4"
+
+
+def test_closing_the_feed_ends_every_subscription(store: Store) -> None:
+    feed = Feed(store.runtime.database, wake_for(store.settings))
+    subscription = feed.subscribe(_everything)
+    feed.close()
+    assert _next(subscription) is CLOSED
+
+
+def test_a_cancelled_call_waits_no_longer(store: Store) -> None:
+    call = CallFeed(store.runtime.feed)
+    subscription = call.subscribe(_everything)
+    call.cancel()
+    assert _next(subscription) is CLOSED
+    assert _next(call.subscribe(_everything)) is CLOSED
+
+
+def test_an_unsubscribed_one_is_forgotten(store: Store) -> None:
+    with store.runtime.feed.subscribe(_everything):
+        assert store.runtime.feed.subscribers == 1
+    assert store.runtime.feed.subscribers == 0
