@@ -1,0 +1,86 @@
+"""Every case of tests/cases/jsonrpc.jsonl that stdio and the rooms answer, each on a process of its own."""
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.stdio import StdioServer
+
+FILE = Path(__file__).parents[1] / "cases" / "jsonrpc.jsonl"
+CASES = [
+    case
+    for case in map(json.loads, FILE.read_text().splitlines())
+    if case["era"] == "stdio" and case["area"] in ("rooms", "transport")
+]
+
+
+def test_the_cases_of_stdio_are_there() -> None:
+    assert len(CASES) == 29
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_jsonrpc_case(case: dict[str, Any], tmp_path: Path) -> None:
+    with StdioServer(tmp_path / "home", tmp_path) as server:
+        if case["given"] != "fresh process":
+            server.initialize()
+        server.send(body(case, server))
+        if case["expect"].get("exit") is not None:
+            server.close_input()
+        judge(case["expect"], server)
+
+
+def body(case: dict[str, Any], server: StdioServer) -> bytes:
+    """The line to send, its placeholders filled in."""
+    if "body_b64" in case:
+        return base64.b64decode(case["body_b64"]) + b"\n"
+    text: str = case.get("body_text") or json.dumps(case["body"])
+    if text.endswith("$EOF"):
+        return text.removesuffix("$EOF").encode()
+    if "$A" in text and case["given"] != "fresh process":
+        text = text.replace("$A", server.call("room_join")["session_id"])
+    if "$GONE" in text:
+        gone = server.call("room_join")["session_id"]
+        server.call("room_leave", session_id=gone)
+        text = text.replace("$GONE", gone)
+    return text.encode() + b"\n"
+
+
+def judge(expect: dict[str, Any], server: StdioServer) -> None:
+    known = {"no_reply", "exit", "then_ping", "then_initialize"}
+    if not expect.get("no_reply") and "exit" not in expect:
+        known |= judge_line(expect, server.line())
+    assert set(expect) <= known, "an expectation that nobody judges"
+    if expect.get("then_initialize"):
+        assert "protocolVersion" in server.initialize()
+    if expect.get("then_ping") or expect.get("no_reply"):
+        assert server.ask("ping")["result"] == {}
+    if "exit" in expect:
+        assert server.rest() == []
+        assert server.exit_status() == expect["exit"]
+
+
+def judge_line(expect: dict[str, Any], line: bytes) -> set[str]:
+    """Judges one reply; the words that it knows."""
+    reply = json.loads(line)
+    error, result = reply.get("error", {}), reply.get("result", {})
+    text = result.get("content", [{}])[0].get("text", "null")
+    judged: dict[str, Callable[[Any], bool]] = {
+        "result": lambda wanted: ("result" in reply) is wanted,
+        "error": lambda wanted: error["code"] in (wanted if isinstance(wanted, list) else [wanted]),
+        "id": lambda wanted: (reply["id"], type(reply["id"])) == (wanted, type(wanted)),
+        "equals": lambda wanted: result == wanted,
+        "has": lambda wanted: wanted.items() <= result.items(),
+        "has_key": lambda wanted: set(wanted) <= set(result),
+        "isError": lambda wanted: result["isError"] is wanted,
+        "no_structured": lambda wanted: ("structuredContent" not in result) is wanted,
+        "structured": lambda wanted: isinstance(result["structuredContent"], dict) is wanted,
+        "error_text": lambda wanted: ({"code", "message"} <= set(json.loads(text))) is wanted,
+        "one_line": lambda wanted: (line.endswith(b"\n") and line.count(b"\n") == 1) is wanted,
+    }
+    for word in judged.keys() & expect.keys():
+        assert judged[word](expect[word]), f"{word}: {line!r}"
+    return set(judged)
