@@ -27,7 +27,7 @@ EXIT_CODES = {
     5: "refused: the error says why",
 }
 
-_OPERATOR_COMMANDS = {
+OPERATOR_COMMANDS = {
     "serve": "run the server",
     "mcp": "speak MCP over standard input and output",
     "login-link": "print a link that logs a browser in once",
@@ -50,10 +50,10 @@ class _Commands(click.Group):
     """Knows every name at once, and loads the store's code only for a command that needs it."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        return [*_tool_group().commands, *_OPERATOR_COMMANDS]
+        return [*_tool_group().commands, *OPERATOR_COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _OPERATOR_COMMANDS:
+        if cmd_name in OPERATOR_COMMANDS:
             return super().get_command(ctx, cmd_name)
         return _tool_group().get_command(ctx, cmd_name)
 

@@ -74,28 +74,39 @@ def command_of(tool: Tool, schema: dict[str, Any], open_store: Open) -> click.Co
     order = {name: number for number, name in enumerate(place.typed)}
     parameters.sort(key=lambda one: order.get(one.name or "", len(order)))
     as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON.")
+    field = click.Option(["--get", "field"], metavar="FIELD", help="Print one field of the result alone.")
 
-    def run(as_json: bool, **given: Any) -> None:
+    def run(as_json: bool, field: str | None, **given: Any) -> None:
         runtime, caller = open_store()
         if "session_id" in schema["properties"] and given.get("session_id") is None:
             given["session_id"] = _own_session(runtime, caller, "session_id" in schema["required"])
         result = (_wait if tool.name == "msg_wait" else _call)(runtime, caller, tool, given)
-        show(result, as_json=as_json)
+        show(result, as_json=as_json, field=field)
         if isinstance(result, Claimed) and not result.ok:
             raise SystemExit(EXIT_REFUSED)
 
     return click.Command(
         place.words[-1],
         callback=run,
-        params=[*parameters, as_json],
+        params=[*parameters, as_json, field],
         help="\n\n".join([tool.description, *_typed_help(schema, place)]),
         short_help=tool.description.partition(". ")[0],
     )
 
 
 def _typed_help(schema: dict[str, Any], place: Place) -> list[str]:
-    described = [(name, schema["properties"][name].get("description")) for name in place.typed]
-    return [f"{name.upper()}: {text}. Quote it for the shell." for name, text in described if text]
+    described = {name: schema["properties"][name] for name in place.typed}
+    return [
+        f"{name.upper()}: {one['description']}. Quote it for the shell."
+        if "description" in one
+        else f"{name.upper()}: {' or '.join(_names(one))}."
+        for name, one in described.items()
+        if "description" in one or _names(one)
+    ]
+
+
+def _names(schema: dict[str, Any]) -> list[str]:
+    return [one for one in schema.get("enum", []) if isinstance(one, str)]
 
 
 def _call(runtime: Runtime, caller: Principal, tool: Tool, given: dict[str, Any]) -> Result:
@@ -122,7 +133,7 @@ def _wait(runtime: Runtime, caller: Principal, tool: Tool, given: dict[str, Any]
 def _parameter(name: str, schema: dict[str, Any], required: bool, place: Place) -> click.Parameter:
     kind, several = _type_of(schema)
     if name in place.typed:
-        return click.Argument([name], type=kind, required=required)
+        return click.Argument([name], type=kind, required=required, metavar=name.upper())
     if name == "session_id":
         text = f"Who you are; without it {SESSION_VARIABLE}, or the session of your harness's key or of this folder."
         return click.Option(["--session", "session_id"], envvar=SESSION_VARIABLE, help=text)
@@ -141,7 +152,7 @@ def _type_of(schema: dict[str, Any]) -> tuple[click.ParamType[Any], bool]:
         return click.INT, False
     if "number" in kinds:
         return click.FLOAT, False
-    names = [one for one in schema.get("enum", []) if isinstance(one, str)]
+    names = _names(schema)
     return (click.Choice(names), False) if names else (click.STRING, False)
 
 
@@ -171,7 +182,7 @@ def _own_session(runtime: Runtime, caller: Principal, required: bool) -> str | N
     if len(found) == 1:
         return found[0].id
     if not required:
-        return None
+        return None  # then it is about all that the caller may see
     if not found:
         text = "Who are you? No session of this folder is here."
         raise click.UsageError(

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.errors import AgentsRoomError, NotFound
 from agentsroom.core.tools import Result
 from agentsroom.rooms.results import (
     Explained,
@@ -24,14 +24,25 @@ from agentsroom.rooms.results import (
 )
 
 
-def show(result: Result, *, as_json: bool) -> None:
-    """Prints a tool's result to standard output."""
+def show(result: Result, *, as_json: bool, field: str | None = None) -> None:
+    """Prints a tool's result, or one field of it, to standard output. Raises NotFound when it has no such field."""
+    if field is not None:
+        sys.stdout.write(_field(result, field) + "\n")
+        return
     if as_json:
         sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
         return
     console = _console()
     renderer = _RENDERERS.get(type(result), _fields)
     renderer(console, result)
+
+
+def _field(result: Result, name: str) -> str:
+    fields = msgspec.to_builtins(result)
+    if name not in fields:
+        raise NotFound(f"The result has no field {name!r}; it has {', '.join(fields)}.")
+    value = fields[name]
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def show_error(error: AgentsRoomError) -> None:

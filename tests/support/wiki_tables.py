@@ -1,0 +1,118 @@
+"""The wiki's tables, made from the code that they describe; `cog` writes them into wiki/*.md."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from agentsroom.cli import EXIT_CODES, OPERATOR_COMMANDS
+from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.settings import PREFIX, Settings
+from agentsroom.core.tools import Registry, Tool
+from agentsroom.gateways.commands import PLACES
+from agentsroom.rooms.harnesses import HARNESSES
+from agentsroom.rooms.machine import Machine
+from agentsroom.runtime import make_registry
+
+
+def settings_table() -> str:
+    """Every setting: variable, default, what it does."""
+    return _table(("variable", "default", "what it is"), [_setting(one) for one in fields(Settings)])
+
+
+def _setting(one: Any) -> tuple[str, ...]:
+    choices = f" ({' or '.join(one.metadata['choices'])})" if one.metadata["choices"] else ""
+    default = f"`{one.default}`" if one.default != "" else "empty"
+    return f"`{PREFIX}{one.name.upper()}`", default, one.metadata["help"] + choices
+
+
+def errors_table() -> str:
+    """Every error: code, status of the JSON API, meaning."""
+    found = sorted(subclasses(AgentsRoomError), key=lambda one: (one.status, one.code))
+    rows = [(f"`{one.code}`", str(one.status), (one.__doc__ or "").strip().split("\n\n")[0]) for one in found]
+    return _table(("code", "status", "what happened"), rows)
+
+
+def subclasses(base: type[AgentsRoomError]) -> Iterable[type[AgentsRoomError]]:
+    for one in base.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+
+def tools_table() -> str:
+    """Every tool: name, the CLI's command, what it does."""
+    rows = [
+        (f"[`{one.name}`](Tools.md#{one.name})", f"`{' '.join(PLACES[one.name].words)}`", one.description)
+        for one in _tools()
+    ]
+    return _table(("tool", "command", "what it does"), rows)
+
+
+def tools_reference() -> str:
+    """A section a tool: its arguments and what it gives."""
+    return "\n".join(_section(registry, one) for registry in [_registry()] for one in registry)
+
+
+def _section(registry: Registry, tool: Tool) -> str:
+    schema = registry.schema(tool)
+    rows = [
+        (f"`{name}`" + ("" if name in schema["required"] else "?"), _shape(one), one.get("description", ""))
+        for name, one in schema["properties"].items()
+    ]
+    gives = ", ".join(
+        f"`{name}`" + ("" if name in registry.output_schema(tool).get("required", ()) else "?")
+        for name in registry.output_schema(tool)["properties"]
+    )
+    table = _table(("argument", "takes", "what it is"), rows)
+    return f"### {tool.name}\n\n{tool.description}\n\n{table}\nGives {gives or 'an empty object'}.\n"
+
+
+def _shape(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(f"`{one}`" for one in schema["enum"] if one is not None)
+    kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    kind = next(one for one in kinds if one != "null")
+    if kind == "array":
+        return f"list of {_shape(schema['items'])}" + _bound(schema, "maxItems", "up to {} of them")
+    if kind == "string":
+        return "text" + _bound(schema, "maxLength", "up to {} characters")
+    least, most = schema.get("minimum"), schema.get("maximum")
+    word = "whole number" if kind == "integer" else "number"
+    return word if least is None else f"{word}, {least:,} to {most:,}" if most else f"{word} from {least:,}"
+
+
+def _bound(schema: dict[str, Any], keyword: str, text: str) -> str:
+    return ", " + text.format(f"{schema[keyword]:,}") if keyword in schema else ""
+
+
+def commands_table() -> str:
+    """The operator's own commands of the CLI."""
+    return _table(
+        ("command", "what it does"), [(f"`{name}`", text) for name, text in OPERATOR_COMMANDS.items()]
+    )
+
+
+def exit_codes_table() -> str:
+    """The CLI's exit codes."""
+    return _table(("exit code", "meaning"), [(str(code), text) for code, text in EXIT_CODES.items()])
+
+
+def harnesses_table() -> str:
+    """How each harness is known by its environment."""
+    rows = [(one.name, f"`{one.marker}`", f"`{one.key}`" if one.key else "none") for one in HARNESSES]
+    return _table(("harness", "known by", "session key"), rows)
+
+
+def _registry() -> Registry:
+    return make_registry(Settings(), Machine())
+
+
+def _tools() -> list[Tool]:
+    return list(_registry())
+
+
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [columns, tuple("---" for _ in columns), *rows]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |\n"
+        for line in lines
+    )
