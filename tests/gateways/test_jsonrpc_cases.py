@@ -19,7 +19,7 @@ CASES = [
 
 
 def test_the_cases_of_stdio_are_there() -> None:
-    assert len(CASES) == 29
+    assert len(CASES) == 30
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])

@@ -11,7 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-PATIENCE_S = 30
+PATIENCE_S = 20
+"""Under the 25 s of a wait: what comes only when a wait is over is too late."""
 SERVER = [sys.executable, "-m", "agentsroom.gateways.mcp_stdio"]
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
