@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentsroom.access import service as access
+from agentsroom.core.backends import Backend
 from agentsroom.core.clock import Clock
 from agentsroom.core.database import Database
 from agentsroom.core.feed import Feed
@@ -26,10 +27,11 @@ class Runtime:
         settings: Settings,
         *,
         clock: Clock | None = None,
+        backend: Backend | None = None,
         run: Callable[[Callable[[], Any]], Any] | None = None,
     ) -> None:
         self.settings = settings
-        self.database = Database(settings, clock=clock, run=run)
+        self.database = Database(settings, clock=clock, backend=backend, run=run)
         self.feed = Feed(self.database, wake_for(settings))
         self.machine = Machine()
         self.registry = make_registry(settings, self.machine)

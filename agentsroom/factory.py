@@ -1,0 +1,178 @@
+"""Puts the web app together; the only module that knows all parts."""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, redirect, request
+from flask.sessions import SecureCookieSessionInterface
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_sqlalchemy import SQLAlchemy
+from htmx_flask import Htmx
+from sqlalchemy import Engine
+from werkzeug.middleware.proxy_fix import ProxyFix
+from werkzeug.wrappers import Response
+
+from agentsroom import __version__
+from agentsroom.access.pages import HOME, login_pages
+from agentsroom.access.routes import allow, public
+from agentsroom.core.html import dom_id
+from agentsroom.core.ids import random_base62, random_session_id
+from agentsroom.core.models import Base
+from agentsroom.core.settings import Settings, make_home
+from agentsroom.gateways.auth import Gate, check_declared
+from agentsroom.gateways.errors import render_errors
+from agentsroom.gateways.live import MakePage, live_routes, live_url
+from agentsroom.gateways.running import Running
+from agentsroom.rooms.live import Parts, room_live, rooms_live
+from agentsroom.rooms.pages import room_pages, room_url
+from agentsroom.runtime import Runtime
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+LOGIN_DAYS = 90
+FAILED_LOGINS = "5 per minute"
+"""Per address; a login that works does not count."""
+_MOST_BYTES = 4 * 2**20
+
+
+class Store(SQLAlchemy):
+    """Flask-SQLAlchemy on core's engine, which has the PRAGMAs and hooks; `session` only reads."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(model_class=Base)
+        self._ours = engine
+
+    def _make_engine(self, _bind_key: str | None, _options: dict[str, Any], _app: Flask) -> Engine:
+        return self._ours
+
+
+class _App(Flask):
+    """Flask behind so many trusted proxies."""
+
+    hops = 0
+
+    def wsgi_app(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        inner = super().wsgi_app
+        hops = self.hops
+        app = ProxyFix(inner, x_for=hops, x_proto=hops, x_host=hops) if hops else inner
+        return app(environ, start_response)
+
+
+class _Sessions(SecureCookieSessionInterface):
+    """The signed cookie; Secure as soon as the request came by https."""
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        return request.is_secure or bool(app.config["SESSION_COOKIE_SECURE"])
+
+
+def create_app(settings: Settings, runtime: Runtime | None = None, running: Running | None = None) -> Flask:
+    """The app, of a server that runs (serve gives all three) or by itself, as tests do.
+
+    Raises UndeclaredRoute when a route does not say who may call it.
+    """
+    runtime = runtime or Runtime(settings)
+    running = running or _not_listening(settings)
+    app = _App(__name__, static_folder=_folder("static"), template_folder=_folder("templates"))
+    app.hops = settings.proxies
+    _configure(app, settings)
+    Store(runtime.database.engine).init_app(app)
+    Htmx(app)
+    limiter = Limiter(get_remote_address, app=app, storage_uri="memory://", headers_enabled=True)
+    gate = Gate(settings, running.port, running.token, runtime.database)
+    gate.guard(app)
+    render_errors(app)
+    build = _build_id()
+    app.jinja_env.globals.update(dom_id=dom_id, room_url=room_url, live_url=live_url, build_id=build)
+    _add_own_routes(app)
+    slowed = limiter.limit(FAILED_LOGINS, deduct_when=lambda response: response.status_code == 401)
+    app.register_blueprint(login_pages(runtime.database, running.token, slowed))
+    app.register_blueprint(room_pages(runtime.database, runtime.machine))
+    _add_live(app, runtime, gate, {"instanceId": running.instance_id, "buildId": build})
+    check_declared(app)
+    return app
+
+
+def _configure(app: Flask, settings: Settings) -> None:
+    app.secret_key = _secret(settings)
+    app.session_interface = _Sessions()
+    app.url_map.merge_slashes = False  # a room's name may hold two of them
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.config.update(
+        MAX_CONTENT_LENGTH=_MOST_BYTES,
+        PERMANENT_SESSION_LIFETIME=LOGIN_DAYS * 86_400,
+        # A cookie belongs to a host, whatever the port: two homes on one machine need two names.
+        SESSION_COOKIE_NAME=f"agents_room_{hashlib.sha256(bytes(settings.home_path)).hexdigest()[:8]}",
+        SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=settings.url.startswith("https:"),
+        SESSION_REFRESH_EACH_REQUEST=False,
+        SQLALCHEMY_DATABASE_URI=settings.database_url,
+    )
+
+
+def _add_own_routes(app: Flask) -> None:
+    public(app.view_functions["static"])
+
+    @app.get("/")
+    @allow("admin")
+    def overview() -> Response:
+        return redirect(HOME)
+
+    @app.get("/healthz")
+    @public
+    def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+
+def _add_live(app: Flask, runtime: Runtime, gate: Gate, ready: dict[str, str]) -> None:
+    """Each page that has a stream, by its endpoint."""
+
+    def render(template: str, **variables: Any) -> str:
+        return app.jinja_env.get_template(template).render(**variables)
+
+    parts = Parts(runtime.database, runtime.machine, render)
+    pages: dict[str, MakePage] = {
+        "rooms.rooms": partial(rooms_live, parts),
+        "rooms.room": partial(room_live, parts),
+    }
+    app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.is_still_allowed, ready))
+
+
+def _not_listening(settings: Settings) -> Running:
+    url = f"http://{settings.host}:{settings.port}"
+    return Running(url, settings.port, os.getpid(), random_session_id(), random_base62(43))
+
+
+def _folder(name: str) -> Path:
+    """Beside the modules in a wheel, one level up in a checkout."""
+    inside = Path(__file__).parent / name
+    return inside if inside.is_dir() else Path(__file__).parents[1] / name
+
+
+def _secret(settings: Settings) -> str:
+    """What signs the cookies: made once a home, for its owner alone."""
+    path = make_home(settings) / "secret"
+    if not path.exists():
+        unfinished = path.with_name(f".secret.tmp-{os.getpid()}")
+        unfinished.touch(mode=0o600)
+        unfinished.write_text(random_base62(43))
+        with contextlib.suppress(FileExistsError):
+            os.link(unfinished, path)
+        unfinished.unlink()
+    return path.read_text()
+
+
+def _build_id() -> str:
+    """Changes with the release, its pages and its scripts: an open page of another build loads itself again."""
+    digest = hashlib.sha256(__version__.encode())
+    for folder in (_folder("static"), _folder("templates")):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

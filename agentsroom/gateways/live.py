@@ -1,0 +1,198 @@
+"""GET /live: one stream of HTML changes for one open page; what a page shows of an event, its domain decides."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+import msgspec
+from flask import Blueprint, Response, current_app, g, request
+from werkzeug.exceptions import HTTPException
+
+from agentsroom.access.routes import allow, audience_of, caller
+from agentsroom.core.database import Database, Reading
+from agentsroom.core.errors import Forbidden, NotFound
+from agentsroom.core.feed import (
+    CLOSED,
+    QUEUE_SIZE,
+    RESYNC,
+    Feed,
+    FeedEvent,
+    Subscription,
+    events_after,
+    last_event_id,
+)
+from agentsroom.core.html import Partial
+from agentsroom.core.principals import Kind, Principal
+
+HEARTBEAT_S = 15.0
+WHEN_GONE = "agentsroom.when_gone"
+"""In the WSGI environment: takes a function, calls it when the client hangs up, and gives one that stops that."""
+
+_ACCESS_ENDED = {"browser_logged_out", "agent_key_rotated", "agent_keys_revoked", "agent_deleted"}
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Connection": "close"}
+_UNKNOWN = 2**63
+_CACHED = 200
+_MOST_AT_ONCE = 100
+
+
+class LivePage(Protocol):
+    """What one address shows live. Pages with the same key show every viewer the same."""
+
+    @property
+    def key(self) -> Hashable: ...
+
+    def wants(self, event: FeedEvent) -> bool:
+        """Whether the event may change the page; asks nobody."""
+        ...
+
+    def changes(self, events: Sequence[FeedEvent]) -> list[Partial]: ...
+
+    def whole(self) -> tuple[list[Partial], int]:
+        """The main part as it is now, and the newest event that it knows."""
+        ...
+
+
+MakePage = Callable[[Principal, Mapping[str, Any], Mapping[str, str]], LivePage]
+"""Makes the live page of an address from the caller, the route's variables and the query."""
+
+
+class Once:
+    """Renders each change once for all who look at the same page."""
+
+    def __init__(self) -> None:
+        self._rendered: OrderedDict[Hashable, str] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def changes(self, page: LivePage, events: Sequence[FeedEvent]) -> str:
+        key = (page.key, tuple(event.id for event in events))
+        with self._guard:
+            if key not in self._rendered:
+                self._rendered[key] = "".join(map(str, page.changes(events)))
+                if len(self._rendered) > _CACHED:
+                    self._rendered.popitem(last=False)
+            return self._rendered[key]
+
+
+class Stream:
+    """What one viewer is sent, from the events after `since` on."""
+
+    def __init__(self, page: LivePage, database: Database, since: int, once: Once, ready: bytes) -> None:
+        self._page = page
+        self._database = database
+        self._seen = since
+        self._once = once
+        self._ready = ready
+
+    def wants(self, event: FeedEvent) -> bool:
+        return event.kind in _ACCESS_ENDED or self._page.wants(event)
+
+    def run(self, subscription: Subscription, may_go_on: Callable[[], bool]) -> Iterator[bytes]:
+        """Server-sent events, until the subscription is closed or the viewer may no longer look."""
+        yield _named("ready", self._ready)
+        yield from self._missed()
+        while True:
+            event = subscription.next(HEARTBEAT_S)
+            if event is None:
+                yield _named("heartbeat", b"{}")
+                continue
+            batch = [event, *_waiting(subscription)]
+            if CLOSED in batch:
+                return
+            if any(one is RESYNC or one.kind in _ACCESS_ENDED for one in batch) and not may_go_on():
+                return
+            yield from self._of(batch)
+
+    def _missed(self) -> Iterator[bytes]:
+        """What happened between the page and its stream."""
+        missed, last = self._database.read(self._look_back)
+        if self._seen > last or len(missed) == QUEUE_SIZE:
+            yield from self._of([RESYNC])
+        else:
+            yield from self._of([event for event in missed if self._page.wants(event)])
+
+    def _look_back(self, work: Reading) -> tuple[list[FeedEvent], int]:
+        return events_after(work, self._seen), last_event_id(work)
+
+    def _of(self, events: list[FeedEvent]) -> Iterator[bytes]:
+        """Nothing for what the page knows already; the main part again after a gap, or when that is less."""
+        if RESYNC in events or len(events) > _MOST_AT_ONCE:
+            partials, self._seen = self._page.whole()
+            yield _message(self._seen, "".join(map(str, partials)))
+            return
+        new = [event for event in events if event.id > self._seen and self._page.wants(event)]
+        if new:
+            self._seen = new[-1].id
+            yield _message(self._seen, self._once.changes(self._page, new))
+
+
+def live_routes(
+    database: Database,
+    feed: Feed,
+    pages: Mapping[str, MakePage],
+    is_still_allowed: Callable[[Any, frozenset[Kind]], bool],
+    ready: Mapping[str, str],
+) -> Blueprint:
+    """`pages`: the endpoint of each page that has a stream → what makes it live."""
+    routes = Blueprint("live", __name__)
+    once = Once()
+
+    @routes.get("/live")
+    @allow("admin")
+    def live() -> Response:
+        endpoint, names, query = _page_meant(request.args.get("page", ""))
+        audience = audience_of(current_app.view_functions[endpoint]) or frozenset()
+        if caller().kind not in audience:
+            raise Forbidden("You may not look at this page.")
+        if endpoint not in pages:
+            raise NotFound("This page has no stream.")
+        page = pages[endpoint](caller(), names, query)
+        stream = Stream(page, database, _since(), once, msgspec.json.encode(dict(ready)))
+        subscription = feed.subscribe(stream.wants)
+        credentials = g.credentials
+        body = stream.run(subscription, lambda: is_still_allowed(credentials, audience))
+        response = Response(body, mimetype="text/event-stream", headers=_HEADERS)
+        response.call_on_close(subscription.close)
+        if when_gone := request.environ.get(WHEN_GONE):
+            response.call_on_close(when_gone(lambda: subscription.offer(CLOSED)))
+        return response
+
+    return routes
+
+
+def live_url(since: int) -> str:
+    """The stream of the page that is rendered now, from the newest event on that the page knows."""
+    query = f"?{request.query_string.decode()}" if request.query_string else ""
+    return "/live?" + urlencode({"page": quote(request.path) + query, "since": since})
+
+
+def _page_meant(address: str) -> tuple[str, Mapping[str, Any], dict[str, str]]:
+    """The endpoint, variables and query of a page's address. Raises NotFound."""
+    parts = urlsplit(address)
+    try:
+        endpoint, names = current_app.url_map.bind("").match(unquote(parts.path), method="GET")
+    except HTTPException:
+        raise NotFound("No page has this address.") from None
+    return endpoint, names, dict(parse_qsl(parts.query))
+
+
+def _since() -> int:
+    """Where the viewer stands; one who does not say is sent everything again."""
+    text = request.headers.get("Last-Event-ID") or request.args.get("since", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else _UNKNOWN
+
+
+def _waiting(subscription: Subscription) -> Iterator[FeedEvent]:
+    """What stands in the queue already."""
+    while (event := subscription.next(0)) is not None:
+        yield event
+
+
+def _named(name: str, data: bytes) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
+
+
+def _message(event_id: int, html: str) -> bytes:
+    lines = html.replace("\r", "").replace("\n", "\ndata: ")
+    return f"id: {event_id}\ndata: {lines}\n\n".encode()

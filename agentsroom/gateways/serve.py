@@ -1,0 +1,182 @@
+"""One server of a home: takes its place, opens the store, listens, says how to get in, and ends in time.
+
+For a process whose standard library is patched by gevent (app.py).
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import gevent
+from flask import Flask
+from gevent.event import Event
+from gevent.monkey import get_original
+from gevent.threadpool import ThreadPool
+
+from agentsroom import __version__
+from agentsroom.access import service as access
+from agentsroom.core.backends import Backend, backend_for
+from agentsroom.core.errors import Conflict
+from agentsroom.core.ids import random_base62, random_session_id
+from agentsroom.core.settings import Settings, make_home
+from agentsroom.gateways.running import Running, running_server, write_serve_json
+from agentsroom.gateways.watching import watch_store
+from agentsroom.gateways.wsgi import Server, listen
+from agentsroom.runtime import Runtime
+
+MakeApp = Callable[[Settings, Runtime, Running], Flask]
+
+END_S = 3.0
+"""How long requests under way may take to finish once the server was told to stop."""
+
+
+class AlreadyServed(Conflict):
+    """Another server runs on this home."""
+
+    code = "already_served"
+
+
+def serve(settings: Settings, make_app: MakeApp, *, backend: Backend | None = None) -> int:
+    """Serves until SIGTERM or SIGINT; the process's exit code. `make_app` is the factory's create_app.
+
+    Raises AlreadyServed, PortTaken, and what opening the store raises.
+    """
+    make_home(settings)
+    with _only_server_of(settings), contextlib.closing(listen(settings)) as listener:
+        writer = ThreadPool(1)
+        runtime = Runtime(
+            settings,
+            backend=backend or backend_for(settings, get_original("time", "sleep")),
+            run=lambda unit: _in_native_thread(writer, unit),
+        )
+        running = _introduce(settings, listener.getsockname()[1])
+        try:
+            server = Server(listener, make_app(settings, runtime, running))
+            _run(settings, runtime, server, running)
+        finally:
+            runtime.database.close()
+            writer.kill()
+    return 0
+
+
+def _run(settings: Settings, runtime: Runtime, server: Server, running: Running) -> None:
+    told_to_stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        gevent.signal_handler(number, told_to_stop.set)
+    runtime.feed.start()
+    store = settings.database_path
+    end_watching = (
+        watch_store(store, runtime.database.publish, polling=settings.watch == "poll")
+        if store is not None
+        else None
+    )
+    server.start()
+    try:
+        write_serve_json(settings, running)
+        _greet(settings, runtime, running)
+        told_to_stop.wait()
+    finally:
+        (settings.home_path / "serve.json").unlink(missing_ok=True)
+        if end_watching is not None:
+            end_watching()
+        server.end(runtime.feed.close, END_S)
+
+
+@contextlib.contextmanager
+def _only_server_of(settings: Settings) -> Iterator[None]:
+    """Holds the home for this server; the lock goes with the process, however it ends. Raises AlreadyServed."""
+    descriptor = os.open(settings.home_path / "serve.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    with open(descriptor, "r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _already_served(settings, file.read().strip()) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
+
+
+def _already_served(settings: Settings, pid: str) -> AlreadyServed:
+    first = running_server(settings)
+    where = f" at {first.url}" if first is not None and str(first.pid) == pid else ""
+    return AlreadyServed(
+        f"A server runs on {settings.home_path} already: process {pid}{where}.",
+        hint="Use that one (agents-room login-link), end it, or set AGENTS_ROOM_HOME to another folder.",
+        pid=int(pid) if pid.isdigit() else None,
+    )
+
+
+def _introduce(settings: Settings, port: int) -> Running:
+    """Who this server is; its token is new with each start."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return Running(
+        url=f"http://{host}:{port}",
+        port=port,
+        pid=os.getpid(),
+        instance_id=random_session_id(),
+        token=random_base62(43),
+    )
+
+
+class _Outcome:
+    """Keeps what a block raised: gevent prints whatever a function raises on a native thread."""
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
+        self.error = error
+        return True
+
+
+def _in_native_thread(writer: ThreadPool, unit: Callable[[], Any]) -> Any:
+    """Runs the unit on the writer's thread while other greenlets go on; raises what it raises."""
+
+    def act() -> _Outcome:
+        outcome = _Outcome()
+        with outcome:
+            outcome.result = unit()
+        return outcome
+
+    done = writer.apply(act)
+    if done.error is not None:
+        raise done.error
+    return done.result
+
+
+def _greet(settings: Settings, runtime: Runtime, running: Running) -> None:
+    """How to get in: a login link at each start, the default agent's key at the first one."""
+    found = runtime.database.check()
+    if found != "ok":
+        click.echo(f"The store is damaged: {found}\nRestore a backup of it.", err=True)
+    link = runtime.database.write(access.create_login_link)
+    new = runtime.database.write(lambda work: access.first_key(work, access.DEFAULT_AGENT))
+    base = settings.url.rstrip("/") or running.url
+    click.echo(f"agents-room {__version__} serves {settings.store_name} at {base}\n")
+    click.echo(f"Open this link in a browser; it logs in once:\n\n  {base}/login/{link}\n")
+    if new is not None:
+        click.echo(f"The key of the agent {new.agent_id}, shown this once:\n\n  AGENTS_ROOM_KEY={new.key}\n")
+        click.echo(
+            f"An MCP client on this machine needs no key, only this entry:\n\n  {_mcp_entry(settings)}\n"
+        )
+    else:
+        click.echo(f"A new key for an agent: agents-room agent key {access.DEFAULT_AGENT}\n")
+    click.echo("Ctrl+C ends the server.")
+
+
+def _mcp_entry(settings: Settings) -> str:
+    """For the `mcpServers` of a client's configuration."""
+    entry: dict[str, Any] = {"command": "agents-room", "args": ["mcp"]}
+    if settings.home != Settings().home:
+        entry["env"] = {"AGENTS_ROOM_HOME": str(settings.home_path)}
+    return json.dumps({"mcpServers": {"agents-room": entry}})
