@@ -1,6 +1,5 @@
 """The command line: one command a tool, made from the registry, and the operator's own commands. Thin."""
 
-import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -130,7 +129,10 @@ def serve() -> None:
     from gevent import monkey
 
     monkey.patch_all()  # before anything that imports sockets, threads or SSL
-    sys.exit(importlib.import_module("agentsroom.gateways.serve").serve(load_settings()))
+    from agentsroom.factory import create_app
+    from agentsroom.gateways.serve import serve as run
+
+    sys.exit(run(load_settings(), create_app))
 
 
 @cli.command()

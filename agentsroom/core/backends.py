@@ -24,6 +24,9 @@ from agentsroom.core.settings import Settings, make_home
 
 NOTIFY_CHANNEL = "agents_room"
 
+_POOL: dict[str, Any] = {"pool_size": 20, "pool_reset_on_return": None}
+"""The unit of work ends each transaction itself."""
+
 Sleep = Callable[[float], None]
 
 
@@ -86,7 +89,7 @@ class SqliteBackend:
     def __init__(self, path: Path, settings: Settings, sleep: Sleep) -> None:
         self.path = path
         self._settings = settings
-        self._lock = LockFile(path.with_name(path.name + ".lock"), settings.busy_s, sleep)
+        self._lock = WriteLock(path.with_name(path.name + ".lock"), settings.busy_s, sleep)
 
     def engine(self) -> Engine:
         try:
@@ -94,7 +97,7 @@ class SqliteBackend:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise self._unusable(error) from error
-        engine = create_engine("sqlite://", creator=self._connect, isolation_level="AUTOCOMMIT", pool_size=20)
+        engine = create_engine("sqlite://", creator=self._connect, isolation_level="AUTOCOMMIT", **_POOL)
         event.listen(engine, "connect", self._set_up)
         return engine
 
@@ -209,73 +212,108 @@ def _sqlite_trouble(name: str, error: Exception) -> str | None:
     return None
 
 
-class LockFile:
-    """An flock that every writing process of a store takes; the file is never unlinked.
+class WriteLock:
+    """The lock that every writing process of a store takes: `<store>.lock`, which names its last holder.
 
-    It is opened after any fork (one descriptor a process), and names its last holder. Where the file system knows
-    no flock, SQLite's own busy time-out is all there is: `works` is then False, and doctor tells it.
+    Who wants it first takes the turn, `<store>.lock.turn`: so a process that writes without a pause can't take the
+    lock again before the one that waits for it. Where the file system knows no flock, SQLite's own busy time-out
+    is all there is: `works` is then False, and doctor tells it.
     """
 
+    NEXT_S = 0.0002
+    """Between two tries of the one whose turn it is; nobody else tries then."""
+    QUEUE_S = 0.002
+    """Between two tries to get the turn."""
+
     def __init__(self, path: Path, patience_s: float, sleep: Sleep) -> None:
-        self.path = path
         self.works = True
+        self._lock = LockFile(path)
+        self._turn = LockFile(path.with_name(path.name + ".turn"))
         self._patience_s = patience_s
         self._sleep = sleep
-        self._descriptor = -1
-        self._opened_by = -1
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        descriptor = self._open()
-        if self.works:
-            self._acquire(descriptor)
+        """Raises StoreBusy, naming the holder, when it is not to be had in time."""
+        if not self.works:
+            yield
+            return
+        self._acquire()
         try:
             yield
         finally:
-            if self.works:
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
+            self._lock.release()
 
-    def _open(self) -> int:
-        if self._opened_by == os.getpid():
-            return self._descriptor
-        try:
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StoreUnavailable(
-                f"The store's lock file {self.path} can't be opened: {error.strerror}.",
-                hint="Reads go on; give this user the right to write to the folder.",
-                retry_after=10,
-            ) from error
-        self._opened_by = os.getpid()
-        return self._descriptor
-
-    def _acquire(self, descriptor: int) -> None:
+    def _acquire(self) -> None:
         deadline = time.monotonic() + self._patience_s
-        pause = 0.0002
-        while True:
+        try:
+            self._take(self._turn, self.QUEUE_S, deadline)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise self._busy(descriptor) from None
-                self._sleep(pause)
-                pause = min(pause * 1.5, 0.004)
-            except OSError as error:
-                if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
-                    raise
-                self.works = False
-                return
-        os.pwrite(descriptor, b"%-20d\n" % os.getpid(), 0)
+                self._take(self._lock, self.NEXT_S, deadline)
+            finally:
+                self._turn.release()
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+                raise
+            self.works = False
+        else:
+            self._lock.sign()
 
-    def _busy(self, descriptor: int) -> StoreBusy:
-        holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+    def _take(self, file: "LockFile", pause_s: float, deadline: float) -> None:
+        while not file.try_take():
+            if time.monotonic() >= deadline:
+                raise self._busy()
+            self._sleep(pause_s)
+
+    def _busy(self) -> StoreBusy:
+        holder = self._lock.signature()
         return StoreBusy(
             f"Process {holder} held the store's write lock for {self._patience_s:g} s; nothing was written.",
             hint="Try again; if it goes on, look at that process.",
             holder=holder,
             retry_after=1,
         )
+
+
+class LockFile:
+    """A file to flock: opened after any fork (one descriptor a process), never unlinked."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = -1
+        self._opened_by = -1
+
+    def try_take(self) -> bool:
+        """Whether the lock was free and is ours now. Raises StoreUnavailable, or OSError where flock is unknown."""
+        try:
+            fcntl.flock(self._open(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def sign(self) -> None:
+        """Writes the holder's process id into the file."""
+        os.pwrite(self._descriptor, b"%-20d\n" % os.getpid(), 0)
+
+    def signature(self) -> str:
+        """The process id of the last holder."""
+        return os.pread(self._descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+
+    def _open(self) -> int:
+        if self._opened_by != os.getpid():
+            try:
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                raise StoreUnavailable(
+                    f"The store's lock file {self._path} can't be opened: {error.strerror}.",
+                    hint="Reads go on; give this user the right to write to the folder.",
+                    retry_after=10,
+                ) from error
+            self._opened_by = os.getpid()
+        return self._descriptor
 
 
 class PostgresBackend:
@@ -287,7 +325,9 @@ class PostgresBackend:
         self._settings = settings
 
     def engine(self) -> Engine:
-        return create_engine(self._settings.database_url, isolation_level="AUTOCOMMIT", pool_pre_ping=True)
+        return create_engine(
+            self._settings.database_url, isolation_level="AUTOCOMMIT", pool_pre_ping=True, **_POOL
+        )
 
     def write_lock(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()

@@ -91,10 +91,9 @@ class Writing(Reading):
 
     def run_each(self, query: Query, given: list[dict[str, Any]]) -> None:
         """Executes a change once for each of `given`."""
-        if not given:
-            return
-        sql, _ = query.on(self._dialect, given[0])
-        self._cursor.executemany(sql, [query.on(self._dialect, one)[1] for one in given])
+        bound = [query.on(self._dialect, one) for one in given]
+        if bound:
+            self._cursor.executemany(bound[0][0], [parameters for _, parameters in bound])
 
     def emit(self, kind: str, team_id: str, **data: Any) -> int:
         """Appends an event to the feed; its id."""

@@ -90,23 +90,24 @@ class DatagramWake:
             ours.setblocking(True)
 
     def poke(self) -> None:
+        try:
+            paths = [one.path for one in os.scandir(self._folder) if one.name.endswith(".sock")]
+        except FileNotFoundError:
+            return
+        if not paths:
+            return
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setblocking(False)
-            try:
-                names = os.listdir(self._folder)
-            except FileNotFoundError:
-                return
-            for name in names:
-                if name.endswith(".sock"):
-                    self._poke_one(sender, self._folder / name)
+            for path in paths:
+                self._poke_one(sender, path)
 
-    def _poke_one(self, sender: socket.socket, path: Path) -> None:
+    def _poke_one(self, sender: socket.socket, path: str) -> None:
         try:
-            sender.sendto(b"1", str(path))
+            sender.sendto(b"1", path)
         except BlockingIOError:
             pass  # its queue is full, so it is awake
         except (ConnectionRefusedError, FileNotFoundError):
-            path.unlink(missing_ok=True)
+            Path(path).unlink(missing_ok=True)
         except PermissionError:
             pass  # another user's process on a shared store
 

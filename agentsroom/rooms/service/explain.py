@@ -10,7 +10,6 @@ from agentsroom.rooms.delivery import UNREAD, State, state_at
 from agentsroom.rooms.errors import UnknownMessage
 from agentsroom.rooms.liveness import UNKNOWN, Judgement
 from agentsroom.rooms.results import Explained, Obstacle
-from agentsroom.rooms.service.messages import recipients_of
 from agentsroom.rooms.store import messages, sessions
 from agentsroom.rooms.store.messages import DeliveryRow
 from agentsroom.rooms.store.sessions import SessionRow
@@ -31,7 +30,7 @@ def known_recipients(
     Raises UnknownMessage for anyone but sender, recipients and the admin.
     """
     _check_party(work, caller, session, message_id)
-    return recipients_of(work, message_id)
+    return sessions.recipients_of(work, message_id)
 
 
 def _check_party(work: Reading, caller: Principal, session: SessionRow | None, message_id: int) -> None:

@@ -75,14 +75,6 @@ def send(work: Writing, caller: Principal, session: SessionRow, draft: Draft) ->
     return Sent(message_id=message_id, recipients=len(recipients))
 
 
-def recipients_of(work: Reading, message_id: int) -> list[SessionRow]:
-    """The message's recipients that are still known."""
-    found = [
-        session_store.find_session(work, one.recipient_id) for one in store.deliveries_of(work, message_id)
-    ]
-    return [one for one in found if one is not None]
-
-
 def _recipients(work: Reading, caller: Principal, session: SessionRow, to: str) -> list[SessionRow]:
     selector = parse_selector(to)
     match selector:

@@ -204,17 +204,12 @@ def insert_message(work: Writing, message: MessageRow, recipients: list[str], ro
     row = work.row(_INSERT_MESSAGE, **fields)
     assert row is not None
     message_id = int(row[0])
-    for recipient in recipients:
-        work.run(
-            _INSERT_DELIVERY,
-            message_id=message_id,
-            recipient_id=recipient,
-            state=State.STORED.value,
-            state_at=work.now,
-            expires_at=message.expires_at,
-        )
-    for room_id in rooms:
-        work.run(_INSERT_MESSAGE_ROOM, room_id=room_id, message_id=message_id)
+    deliveries = [
+        DeliveryRow(message_id, recipient, State.STORED.value, work.now, message.expires_at)
+        for recipient in recipients
+    ]
+    work.run_each(_INSERT_DELIVERY, [one._asdict() for one in deliveries])
+    work.run_each(_INSERT_MESSAGE_ROOM, [{"room_id": one, "message_id": message_id} for one in rooms])
     return message_id
 
 

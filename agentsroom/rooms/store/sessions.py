@@ -7,7 +7,7 @@ from sqlalchemy.orm import aliased
 
 from agentsroom.core.database import Reading, Writing
 from agentsroom.core.query import Query
-from agentsroom.rooms.models import Baseline, Membership, Room, Session, SessionTag
+from agentsroom.rooms.models import Baseline, Delivery, Membership, Room, Session, SessionTag
 
 
 class RoomRow(NamedTuple):
@@ -122,6 +122,11 @@ _SHARING_TAGGED = Query(
         Session.left_at.is_(None),
         _shares_a_room,
     )
+    .order_by(Session.id)
+)
+_RECIPIENTS_OF = Query(
+    _session.join(Delivery, Delivery.recipient_id == Session.id)
+    .where(Delivery.message_id == bindparam("message"))
     .order_by(Session.id)
 )
 _SILENT_SINCE = Query(_session.where(Session.last_seen_at < bindparam("moment")))
@@ -245,6 +250,11 @@ def sessions_of_team(work: Reading, team_id: str) -> list[SessionRow]:
 def sessions_sharing_tagged(work: Reading, session_id: str, tag: str) -> list[SessionRow]:
     """The others in a room of the session who joined with the tag (NFC)."""
     return [SessionRow(*row) for row in work.rows(_SHARING_TAGGED, session=session_id, tag=tag)]
+
+
+def recipients_of(work: Reading, message_id: int) -> list[SessionRow]:
+    """The message's recipients that are still known."""
+    return [SessionRow(*row) for row in work.rows(_RECIPIENTS_OF, message=message_id)]
 
 
 def sessions_silent_since(work: Reading, moment: int) -> list[SessionRow]:

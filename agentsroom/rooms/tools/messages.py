@@ -12,6 +12,7 @@ from agentsroom.rooms.results import Done, Explained, Found, History, Received, 
 from agentsroom.rooms.service import explain, handles, idempotency, messages, rooms, waits
 from agentsroom.rooms.service.messages import Draft
 from agentsroom.rooms.store import messages as store
+from agentsroom.rooms.store import sessions as session_store
 from agentsroom.rooms.store.sessions import SessionRow
 from agentsroom.rooms.tools.units import (
     IdempotencyKey,
@@ -96,7 +97,7 @@ def _send(machine: Machine, call: Call, arguments: MsgSend) -> Sent:
         return idempotency.once(work, session.id, "msg_send", arguments.idempotency_key, arguments, Sent, act)
 
     sent = writing(call, arguments.session_id, unit)
-    recipients = call.database.read(lambda work: messages.recipients_of(work, sent.message_id))
+    recipients = call.database.read(lambda work: session_store.recipients_of(work, sent.message_id))
     judged = machine.liveness_of(recipients, fresh=False)
     return structs.replace(sent, warning=messages.send_warning(arguments.to, recipients, judged) or UNSET)
 
