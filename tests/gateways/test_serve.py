@@ -1,0 +1,165 @@
+"""The real server as a process: how it starts, that it is the only one of its home, and how it ends."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from agentsroom.core.settings import Settings
+from agentsroom.gateways.running import running_server
+from tests.support.server import APP, PATIENCE_S, Connection, WebServer
+from tests.support.stores import opened
+
+END_S = 5.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def second_try(home: Path, **settings: str) -> tuple[int, str]:
+    """Exit code and words of a server that can't start."""
+    environment = {**os.environ, "AGENTS_ROOM_HOME": str(home), "AGENTS_ROOM_PORT": "0", **settings}
+    done = subprocess.run(APP, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
+    return done.returncode, done.stdout + done.stderr
+
+
+def ends_in_time(server: WebServer, number: signal.Signals = signal.SIGTERM) -> int:
+    began = time.monotonic()
+    server.process.send_signal(number)
+    code = server.end()
+    assert time.monotonic() - began < END_S
+    return code
+
+
+def test_the_first_start_shows_the_key_once_and_each_start_a_login_link(home: Path) -> None:
+    with WebServer(home) as server:
+        assert server.output.count("AGENTS_ROOM_KEY=agt_") == 1
+        entry = json.loads(next(line for line in server.output.splitlines() if "mcpServers" in line))
+        assert entry["mcpServers"]["agents-room"]["args"] == ["mcp"]
+        assert entry["mcpServers"]["agents-room"]["env"] == {"AGENTS_ROOM_HOME": str(home)}
+        first = server.link
+    with WebServer(home) as server:
+        assert "AGENTS_ROOM_KEY" not in server.output
+        assert "agents-room agent key default" in server.output
+        assert server.link != first
+        with server.connect() as connection:
+            assert connection.get("/healthz") == (200, b'{"status":"ok"}\n')
+
+
+def test_serve_json_tells_where_it_runs_and_goes_with_it(home: Path) -> None:
+    with WebServer(home) as server:
+        running = server.running
+        assert set(running) == {"url", "port", "pid", "instance_id", "token"}
+        assert running["pid"] == server.process.pid
+        assert running["url"] == f"http://127.0.0.1:{running['port']}"
+        for name in ("serve.json", "secret", "serve.lock", "room.db"):
+            assert (home / name).stat().st_mode & 0o777 == 0o600, name
+        assert ends_in_time(server) == 0
+    assert not (home / "serve.json").exists()
+    assert running_server(Settings(home=str(home))) is None
+
+
+def test_the_second_server_of_a_home_names_the_first_and_exits(home: Path) -> None:
+    with WebServer(home) as first:
+        code, words = second_try(home)
+        assert code == 5
+        assert str(first.process.pid) in words
+        assert first.url in words
+        with first.connect() as connection:
+            assert connection.get("/rooms")[0] == 200
+
+
+def test_a_taken_port_is_told(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        code, words = second_try(home, AGENTS_ROOM_PORT=str(port))
+    assert code == 5
+    assert f"127.0.0.1:{port}" in words
+    assert "AGENTS_ROOM_PORT" in words
+    assert "Traceback" not in words
+
+
+def test_a_killed_server_leaves_nothing_that_hinders_the_next(home: Path) -> None:
+    with WebServer(home) as killed:
+        stale = killed.running
+        assert ends_in_time(killed, signal.SIGKILL) == -signal.SIGKILL
+    assert json.loads((home / "serve.json").read_text()) == stale
+    with WebServer(home) as server:
+        assert server.running["pid"] == server.process.pid
+        assert server.running["instance_id"] != stale["instance_id"]
+        assert server.running["token"] != stale["token"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_in_time_with_open_streams_and_idle_connections(home: Path, number: signal.Signals) -> None:
+    with WebServer(home) as server, server.connect() as idle, server.connect() as stream:
+        assert idle.get("/rooms")[0] == 200
+        open_stream(stream)
+        with socket.create_connection(("127.0.0.1", server.running["port"])):  # says nothing at all
+            assert ends_in_time(server, number) == 0
+        assert stream.rest().endswith(b"0\r\n\r\n"), "the stream has its proper end"
+        assert idle.rest() == b""
+        assert "Traceback" not in server.output
+
+
+def open_stream(connection: Connection, page: str = "/rooms") -> None:
+    status, headers = connection.ask(f"/live?page={page}&since=0")
+    assert status == 200
+    assert headers["content-type"].startswith("text/event-stream")
+    assert headers["connection"] == "close"
+    assert headers["x-accel-buffering"] == "no"
+    assert "content-encoding" not in headers
+    assert (connection.chunk() or b"").startswith(b"event: ready\n")
+
+
+def test_a_tab_that_is_gone_is_freed_at_once(home: Path) -> None:
+    with WebServer(home) as server:
+        before = sockets_of(server)
+        stream = server.connect()
+        open_stream(stream)
+        assert sockets_of(server) == before + 1
+        stream.close()
+        deadline = time.monotonic() + 2
+        while sockets_of(server) > before:
+            assert time.monotonic() < deadline
+
+
+def sockets_of(server: WebServer) -> int:
+    folder = Path(f"/proc/{server.process.pid}/fd")
+    return sum(os.readlink(one).startswith("socket:") for one in list(folder.iterdir()) if one.is_symlink())
+
+
+def test_an_idle_server_with_an_open_page_asks_the_store_nothing(home: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    command = [APP[0], "-m", "tests.support.traced_server"]
+    with (
+        WebServer(home, command, AGENTS_ROOM_TEST_TRACE=str(trace)) as server,
+        server.connect() as connection,
+        server.connect() as stream,
+    ):
+        assert connection.get("/rooms")[0] == 200
+        open_stream(stream)
+        while stream.chunk(timeout_s=1) is not None:
+            pass  # what the page missed, and what its own look-up woke
+        asked = trace.read_text()
+        assert "SELECT" in asked
+        assert stream.chunk(timeout_s=3) is None
+        assert trace.read_text() == asked
+
+
+def test_a_commit_is_shown_whose_writer_died_before_it_told_anybody(home: Path, tmp_path: Path) -> None:
+    with WebServer(home) as server, server.connect() as stream:
+        open_stream(stream)
+        settings = Settings(home=str(home))
+        with opened(settings, tmp_path) as writer:
+            writer.runtime.database.publish = lambda: None
+            writer.join(room="quiet")
+        while b"quiet" not in (piece := stream.chunk() or b""):
+            assert piece, "the stream ended"

@@ -1,0 +1,43 @@
+"""The real server on a backend that writes each SQL statement to the file AGENTS_ROOM_TEST_TRACE, a line each."""
+
+from gevent import monkey
+
+monkey.patch_all()
+
+
+def main() -> int:
+    """Serves as app.py does."""
+    import os
+    import sqlite3
+    from pathlib import Path
+
+    from gevent.monkey import get_original
+    from sqlalchemy import Engine, event
+
+    from agentsroom.core.backends import SqliteBackend
+    from agentsroom.core.settings import load_settings
+    from agentsroom.factory import create_app
+    from agentsroom.gateways.serve import serve
+
+    trace = Path(os.environ["AGENTS_ROOM_TEST_TRACE"]).open("a", buffering=1)
+
+    class TracedBackend(SqliteBackend):
+        """Every connection of the store tells what it executes."""
+
+        def engine(self) -> Engine:
+            engine = super().engine()
+            event.listen(engine, "connect", self._trace)
+            return engine
+
+        def _trace(self, connection: sqlite3.Connection, _record: object) -> None:
+            connection.set_trace_callback(lambda statement: print(statement, file=trace))
+
+    settings = load_settings()
+    assert settings.database_path is not None
+    with trace:
+        backend = TracedBackend(settings.database_path, settings, get_original("time", "sleep"))
+        return serve(settings, create_app, backend=backend)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
