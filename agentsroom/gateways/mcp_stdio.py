@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
@@ -34,6 +34,7 @@ LONGEST_LINE = 8 * 1024 * 1024
 
 _MOST_READERS = 16
 _MOST_WAITING = 256
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 _PATIENCE_S = 2.0  # how long calls may go on when the input has ended
 
 
@@ -49,8 +50,8 @@ def serve_stdio() -> int:
         sys.stderr.write(f"agents-room: {error.message}\n")
         return 2
     source, sink = _take_standard_streams()
-    signal.signal(signal.SIGTERM, _end)
-    signal.signal(signal.SIGINT, _end)
+    for number in _ENDING:
+        signal.signal(number, _end)
     with source:
         server = _Server(settings, sink)
         with suppress(SystemExit):
@@ -58,6 +59,16 @@ def serve_stdio() -> int:
                 server.receive(line)
         server.close()
     return 0
+
+
+@contextmanager
+def _without_signals() -> Iterator[None]:
+    """Around the start of a thread, which inherits it: a signal must reach the main thread, to break off what it waits for."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -103,7 +114,8 @@ class _Store:
     def load(self) -> None:
         """Begins to import the runtime, once."""
         if self._loading is None:
-            self._loading = self._loader.submit(self._make_runtime)
+            with _without_signals():
+                self._loading = self._loader.submit(self._make_runtime)
 
     def _make_runtime(self) -> "Runtime":
         from agentsroom.runtime import Runtime
@@ -188,13 +200,15 @@ class _Server:
         self._sink = sink
         self._store = _Store(settings)
         self._session = rpc.Session()
-        self._calls: queue.Queue[_Call | None] = queue.Queue(_MOST_WAITING)
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(_MOST_WAITING)
         self._open: dict[rpc.RequestId, _Call] = {}
         self._readers = threading.BoundedSemaphore(_MOST_READERS)
         self._writing = threading.Lock()
         self._is_closing = False
         self._lane = threading.Thread(target=self._work_off, name="calls", daemon=True)
-        self._lane.start()
+        with _without_signals():
+            self._lane.start()
 
     def receive(self, line: bytes | None) -> None:
         """Acts on one message; None stands for one that was too long to read."""
@@ -218,11 +232,13 @@ class _Server:
             case rpc.Work() as work:
                 self._store.load()
                 call = self._open[request.id] = _Call(work, self._store)
+                self._room.acquire()
                 self._calls.put(call)
 
     def _work_off(self) -> None:
         """Begins the calls in their order, one after another but for those that only read."""
         while (call := self._calls.get()) is not None:
+            self._room.release()
             if call.only_reads:
                 self._readers.acquire()
                 threading.Thread(target=self._read, args=(call,), name="read", daemon=True).start()
@@ -259,16 +275,15 @@ class _Server:
     def close(self) -> None:
         """Ends what waits, gives the other calls a moment, and closes the store."""
         self._is_closing = True
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
         for call in list(self._open.values()):
             call.end_wait()
         if self._has_worked_off(time.monotonic() + _PATIENCE_S):
             self._store.close()
 
     def _has_worked_off(self, deadline: float) -> bool:
-        with suppress(queue.Full):
-            self._calls.put(None, timeout=_PATIENCE_S)
+        self._calls.put(None)
         self._lane.join(max(0, deadline - time.monotonic()))
         return not self._lane.is_alive() and all(
             self._readers.acquire(timeout=max(0, deadline - time.monotonic())) for _ in range(_MOST_READERS)
