@@ -126,6 +126,7 @@ class Database:
         self._ids = ids
         self._run: Run = run or _run_here
         self._one_writer = threading.Lock()
+        self._opening = threading.Lock()
         self._writer: Connection | None = None
         self._engine: Engine | None = None
 
@@ -135,12 +136,20 @@ class Database:
 
         Raises StoreTooNew, StoreBusy or StoreUnavailable.
         """
-        if self._engine is None:
-            with self._translated():
-                engine = self.backend.engine()
+        with self._opening:  # several threads may be the first
+            if self._engine is None:
+                self._engine = self._open()
+            return self._engine
+
+    def _open(self) -> Engine:
+        with self._translated():
+            engine = self.backend.engine()
+            try:
                 self._bring_up_to_date(engine)
-            self._engine = engine
-        return self._engine
+            except BaseException:
+                engine.dispose()
+                raise
+            return engine
 
     def _bring_up_to_date(self, engine: Engine) -> None:
         with engine.connect() as connection:
