@@ -12,6 +12,7 @@ from agentsroom.rooms.paths import FileSystem, Lexical
 from agentsroom.rooms.store.sessions import SessionRow
 
 _SCAN_LIFE_S = 2.0
+_MOST_KNOWN = 1_000
 
 
 class Machine:
@@ -21,7 +22,7 @@ class Machine:
         self.host = platform.host_name()
         self._files: FileSystem = platform.LocalFiles()
         self._last_scan: Scan | None = None
-        self._scanned_for: frozenset[str] = frozenset()
+        self._scanned_for: frozenset[Identity] = frozenset()
         self._scanned_at = 0.0
 
     def files_of(self, session: SessionRow) -> FileSystem:
@@ -53,19 +54,25 @@ class Machine:
     def liveness_of(self, sessions: Iterable[SessionRow], *, fresh: bool = True) -> dict[str, Judgement]:
         """Each session's id → whether its process runs; all judged from one scan.
 
-        Not fresh: the scan may be up to two seconds old, for where nothing is decided by it.
+        Not fresh: the scan may be up to two seconds old, for where nothing is decided by it. A process that it was
+        not made for has one of its own: it may have started since.
         """
-        judged = list(sessions)
-        scan = self._scan(frozenset(one.harness_key for one in judged if one.harness_key), fresh)
-        return {one.id: judge(_identity(one), scan) for one in judged}
+        identities = {one.id: _identity(one) for one in sessions}
+        scan = self._scan(frozenset(identities.values()), fresh)
+        return {session_id: judge(identity, scan) for session_id, identity in identities.items()}
 
-    def _scan(self, keys: frozenset[str], fresh: bool) -> Scan:
+    def _scan(self, wanted: frozenset[Identity], fresh: bool) -> Scan:
         now = time.monotonic()
-        recent = now - self._scanned_at < _SCAN_LIFE_S and keys <= self._scanned_for
+        recent = now - self._scanned_at < _SCAN_LIFE_S and wanted <= self._scanned_for
         if fresh or not recent or self._last_scan is None:
+            known = self._scanned_for if len(self._scanned_for) < _MOST_KNOWN else frozenset()
+            self._scanned_for, self._scanned_at = (
+                known | wanted,
+                now,
+            )  # so that who asks in turn shares a scan
+            keys = (one.harness_key for one in self._scanned_for if one.harness_key)
             found = platform.scan_processes(keys)
             self._last_scan = Scan(self.host, found.keys, found.started_at, found.unreadable)
-            self._scanned_for, self._scanned_at = keys, now
         return self._last_scan
 
 

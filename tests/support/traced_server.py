@@ -19,8 +19,6 @@ def main() -> int:
     from agentsroom.factory import create_app
     from agentsroom.gateways.serve import serve
 
-    trace = Path(os.environ["AGENTS_ROOM_TEST_TRACE"]).open("a", buffering=1)
-
     class TracedBackend(SqliteBackend):
         """Every connection of the store tells what it executes."""
 
@@ -34,7 +32,7 @@ def main() -> int:
 
     settings = load_settings()
     assert settings.database_path is not None
-    with trace:
+    with Path(os.environ["AGENTS_ROOM_TEST_TRACE"]).open("a", buffering=1) as trace:
         backend = TracedBackend(settings.database_path, settings, get_original("time", "sleep"))
         return serve(settings, create_app, backend=backend)
 
