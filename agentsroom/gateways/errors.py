@@ -1,9 +1,10 @@
 """The one renderer of errors over HTTP: a page that says what happened and what to do, or the JSON error object."""
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 from flask import Flask, Response, jsonify, make_response, render_template, request
+from htmx_flask.requests import HtmxAwareRequest
 from werkzeug.exceptions import HTTPException
 
 from agentsroom.core.errors import AgentsRoomError
@@ -38,7 +39,7 @@ def render_errors(app: Flask) -> None:
 
 def wants_page() -> bool:
     """Whether a person looks at the answer: a browser that navigates, not a script, a stream or a tool."""
-    if request.path.startswith(_NEVER_PAGES) or "HX-Request" in request.headers:
+    if request.path.startswith(_NEVER_PAGES) or cast(HtmxAwareRequest, request).htmx:
         return False
     return request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
 

@@ -78,12 +78,21 @@ class Once:
 class Stream:
     """What one viewer is sent, from the events after `since` on."""
 
-    def __init__(self, page: LivePage, database: Database, since: int, once: Once, ready: bytes) -> None:
+    def __init__(
+        self,
+        page: LivePage,
+        database: Database,
+        since: int,
+        once: Once,
+        ready: bytes,
+        heartbeat_s: float = HEARTBEAT_S,
+    ) -> None:
         self._page = page
         self._database = database
         self._seen = since
         self._once = once
         self._ready = ready
+        self._heartbeat_s = heartbeat_s
 
     def wants(self, event: FeedEvent) -> bool:
         return event.kind in _ACCESS_ENDED or self._page.wants(event)
@@ -93,7 +102,7 @@ class Stream:
         yield _named("ready", self._ready)
         yield from self._missed()
         while True:
-            event = subscription.next(HEARTBEAT_S)
+            event = subscription.next(self._heartbeat_s)
             if event is None:
                 yield _named("heartbeat", b"{}")
                 continue

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
@@ -24,8 +25,8 @@ class Agent:
         message: int = self("msg_send", to=to, body=body)["message_id"]
         return message
 
-    def __call__(self, tool: str, **arguments: object) -> dict[str, object]:
-        answer: dict[str, object] = self._server.call(tool, session_id=self.id, **arguments)
+    def __call__(self, tool: str, **arguments: object) -> dict[str, Any]:
+        answer: dict[str, Any] = self._server.call(tool, session_id=self.id, **arguments)
         return answer
 
 

@@ -56,7 +56,7 @@ class Pages:
 
     def part(self, path: str, id: str) -> Text:
         """The element of that id, which must be a list item, article, table row or section."""
-        found = re.search(rf'<(li|article|tr|section)\b[^>]*\bid="{id}".*?</\1>', self.html(path), re.S)
+        found = re.search(rf'<(li|article|tr|section)\b[^>]*\bid="{id}".*?</\1>', self.html(path), re.DOTALL)
         assert found is not None, id
         return Text(found[0])
 
@@ -177,7 +177,7 @@ def test_the_history_is_paged_and_a_day_begins_where_it_does(
 
 
 def shown_ids(page: Text) -> list[int]:
-    return [int(id.removeprefix("message-")) for id in page.ids if id.startswith("message-")]
+    return [int(one.removeprefix("message-")) for one in page.ids if one.startswith("message-")]
 
 
 def test_what_strangers_write_is_text(pages: Pages, sqlite_store: Store) -> None:
@@ -191,7 +191,7 @@ def test_what_strangers_write_is_text(pages: Pages, sqlite_store: Store) -> None
         assert "&lt;img src=x onerror=alert(1)&gt;" in html
         page = Text(html)
         assert len(set(page.ids)) == len(page.ids)
-        assert all(re.fullmatch(r"[A-Za-z][\w-]*", id) for id in page.ids)
+        assert all(re.fullmatch(r"[A-Za-z][\w-]*", one) for one in page.ids)
 
 
 @pytest.mark.parametrize("name", ["a/b", "a//b", "a?b#c", "ä ö", "%2F", "100%", "a/../b"])
@@ -200,20 +200,14 @@ def test_every_name_has_an_address(pages: Pages, sqlite_store: Store, name: str)
     html = pages.html("/rooms")
     address = room_url(f"shared:{name}")
     assert f'href="{address}"' in html
-    assert f"<h1>{name}</h1>".replace(name, f"shared:{name}") in re.sub(
-        r">\s+|\s+<", squeeze, pages.html(address)
-    )
-
-
-def squeeze(found: re.Match[str]) -> str:
-    return found[0].strip()
+    assert " ".join(f"shared:{name}".split()) in pages.text(address)
 
 
 def test_ids_are_safe_selectors_and_differ_when_names_do() -> None:
     names = ["app-one", "app_one", "app.one", "app one", "app_5f_one", "äpp", "app:one"]
     ids = [dom_id("room", name) for name in names]
     assert len(set(ids)) == len(names)
-    assert all(re.fullmatch(r"room-[A-Za-z0-9_-]+", id) for id in ids)
+    assert all(re.fullmatch(r"room-[A-Za-z0-9_-]+", one) for one in ids)
 
 
 @pytest.mark.parametrize(
