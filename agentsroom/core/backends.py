@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Engine, QueuePool, create_engine, event, make_url
 
 from agentsroom.core.errors import AgentsRoomError, StoreBusy, StoreUnavailable
 from agentsroom.core.settings import Settings, make_home
@@ -97,7 +97,10 @@ class SqliteBackend:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise self._unusable(error) from error
-        engine = create_engine("sqlite://", creator=self._connect, isolation_level="AUTOCOMMIT", **_POOL)
+        # Without a file in the address the default is a pool that closes connections in use, past its size in threads.
+        engine = create_engine(
+            "sqlite://", creator=self._connect, poolclass=QueuePool, isolation_level="AUTOCOMMIT", **_POOL
+        )
         event.listen(engine, "connect", self._set_up)
         return engine
 

@@ -131,12 +131,27 @@ def test_a_wait_ends_when_another_process_sends(server: StdioServer, start: Star
 
 
 def test_cancelled_waits_end_without_a_reply(server: StdioServer) -> None:
-    """As many as may run at once: a call that reads gets its turn only when they have ended."""
+    """Sixteen may run at once, so the second fifteen and the read behind them begin only when the first have ended."""
     session_id = joined(server)
-    for number in range(16):
+    for number in range(15):
         wait_for_mail(server, session_id, number)
-    for number in range(16):
+    assert server.call("msg_unread", session_id=session_id) == {"count": 0}  # calls begin in order: all wait
+    for number in range(15):
         server.send_message("notifications/cancelled", {"requestId": number, "reason": "enough"})
+    for number in range(15, 30):
+        wait_for_mail(server, session_id, number)
+    assert server.call("msg_unread", session_id=session_id) == {"count": 0}
+
+
+def test_a_call_that_is_cancelled_before_it_began_does_nothing(server: StdioServer) -> None:
+    """Sixteen waits take every turn, so the send behind the seventeenth can't have begun."""
+    session_id = joined(server)
+    for number in range(17):
+        wait_for_mail(server, session_id, number)
+    arguments = {"session_id": session_id, "to": session_id, "body": "never"}
+    server.send_message("tools/call", {"name": "msg_send", "arguments": arguments}, 17)
+    for number in range(17, -1, -1):
+        server.send_message("notifications/cancelled", {"requestId": number})
     assert server.call("msg_unread", session_id=session_id) == {"count": 0}
 
 
