@@ -5,7 +5,7 @@
   const WORDS = { online: "Live", reconnecting: "Connecting again", gone: "Ended" };
   const ENDED = { 401: "Signed out", 403: "Not allowed", 404: "Not here any more" };
 
-  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
+  document.documentElement.toggleAttribute("data-copies", Boolean(navigator.clipboard)); // app.css shows the buttons
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;

@@ -151,11 +151,11 @@ def live_routes(
     @allow("admin")
     def live() -> Response:
         endpoint, names, query = _page_meant(request.args.get("page", ""))
+        if endpoint not in pages:
+            raise NotFound("This page has no stream.")
         audience = audience_of(current_app.view_functions[endpoint]) or frozenset()
         if caller().kind not in audience:
             raise Forbidden("You may not look at this page.")
-        if endpoint not in pages:
-            raise NotFound("This page has no stream.")
         page = pages[endpoint](caller(), names, query)
         stream = Stream(page, database, _since(), once, msgspec.json.encode(dict(ready)))
         subscription = feed.subscribe(stream.wants)

@@ -11,6 +11,7 @@ from watchfiles._rust_notify import RustNotify
 
 _log = logging.getLogger(__name__)
 
+_UNWATCHED = "the store's folder is not watched; wake-ups still come from its writers"
 _GROUP_MS, _STEP_MS, _POLL_MS = 200, 20, 200
 
 
@@ -25,7 +26,11 @@ class _Stop:
 
 def watch_store(path: Path, poke: Callable[[], None], *, polling: bool) -> Callable[[], None]:
     """Calls `poke` after each change of the store's file or of its log; gives a function that stops that."""
-    notify = RustNotify([str(path.parent)], False, polling, _POLL_MS, False, False)
+    try:
+        notify = RustNotify([str(path.parent)], False, polling, _POLL_MS, False, False)
+    except (OSError, RuntimeError):  # such as the system's limit of watches
+        _log.exception(_UNWATCHED)
+        return lambda: None
     names = {str(path), f"{path}-wal"}
     stop, changed = _Stop(), Event()
     woken = gevent.get_hub().loop.async_()
@@ -36,9 +41,7 @@ def watch_store(path: Path, poke: Callable[[], None], *, polling: bool) -> Calla
             try:
                 batch = notify.watch(_GROUP_MS, _STEP_MS, 0, stop)
             except (OSError, RuntimeError):
-                _log.exception(
-                    "the store's folder is no longer watched; wake-ups still come from its writers"
-                )
+                _log.exception(_UNWATCHED)
                 return
             if not isinstance(batch, set):
                 return

@@ -7,9 +7,12 @@ import pytest
 from agentsroom.core.database import Writing
 from agentsroom.core.feed import QUEUE_SIZE, FeedEvent, Subscription, last_event_id
 from agentsroom.core.html import Partial
+from agentsroom.factory import create_app
 from agentsroom.gateways.live import Once, Stream
+from agentsroom.gateways.running import Running
 from tests.support.stores import Store
 
+RUNNING = Running(url="http://127.0.0.1:8765", port=8765, pid=1, instance_id="i", token="t")
 READY = b"event: ready\ndata: {}\n\n"
 
 
@@ -151,3 +154,21 @@ def test_it_ends_when_the_viewer_may_no_longer_look(
         assert viewer.sees() == appended(later)
     else:
         assert viewer.is_over()
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_stream_that_nobody_reads_is_given_up(sqlite_store: Store, method: str) -> None:
+    client = create_app(sqlite_store.settings, sqlite_store.runtime, RUNNING).test_client()
+    headers = {"Authorization": f"Bearer {RUNNING.token}"}
+    response = client.open("/live?page=/rooms&since=0", method=method, base_url=RUNNING.url, headers=headers)
+    assert response.mimetype == "text/event-stream"
+    response.close()
+    assert sqlite_store.runtime.feed.subscribers == 0
+
+
+@pytest.mark.parametrize("page", ["", "/healthz", "/nothing", "/rooms/shared:nowhere", "/login", "//evil"])
+def test_a_page_without_a_stream_is_told(sqlite_store: Store, page: str) -> None:
+    client = create_app(sqlite_store.settings, sqlite_store.runtime, RUNNING).test_client()
+    headers = {"Authorization": f"Bearer {RUNNING.token}"}
+    response = client.get("/live", query_string={"page": page}, base_url=RUNNING.url, headers=headers)
+    assert response.status_code == 404

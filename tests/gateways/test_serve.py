@@ -13,7 +13,7 @@ import pytest
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.running import running_server
 from tests.support.server import APP, PATIENCE_S, Connection, WebServer
-from tests.support.stores import opened
+from tests.support.stores import Store, opened
 
 END_S = 5.0
 
@@ -154,6 +154,19 @@ def test_an_idle_server_with_an_open_page_asks_the_store_nothing(home: Path, tmp
         assert "SELECT" in asked
         assert stream.chunk(timeout_s=3) is None
         assert trace.read_text() == asked
+
+
+def test_it_serves_a_store_on_postgresql(postgres_store: Store) -> None:
+    settings = postgres_store.settings
+    with (
+        WebServer(settings.home_path, AGENTS_ROOM_DB=settings.database_url) as server,
+        server.connect() as stream,
+    ):
+        open_stream(stream)
+        postgres_store.join(room="far")
+        while b"far" not in (piece := stream.chunk() or b""):
+            assert piece, "the stream ended"
+        assert ends_in_time(server) == 0
 
 
 def test_a_commit_is_shown_whose_writer_died_before_it_told_anybody(home: Path, tmp_path: Path) -> None:
