@@ -63,7 +63,9 @@ class ProcessScan(NamedTuple):
     started_at: dict[int, int]
     """Each pid → when it started, in milliseconds."""
     unreadable: frozenset[int]
-    """Processes of our own user whose environment could not be read."""
+    """Processes of our own user whose environment could not be read: on any system a few hide it."""
+    is_blind: bool
+    """No environment but our own could be read, though there were others."""
 
 
 def scan_processes(wanted: Iterable[str]) -> ProcessScan:
@@ -72,17 +74,22 @@ def scan_processes(wanted: Iterable[str]) -> ProcessScan:
     keys: dict[str, int] = {}
     started_at: dict[int, int] = {}
     unreadable: set[int] = set()
+    read: set[int] = set()
     for process in psutil.process_iter():
         try:
             started_at[process.pid] = _started_at(process)
             if looked_for and process.uids().real == os.getuid():
-                for key in looked_for.intersection(process.environ().values()):
+                environment = process.environ()
+                if environment:  # a kernel thread has none
+                    read.add(process.pid)
+                for key in looked_for.intersection(environment.values()):
                     keys.setdefault(key, process.pid)
         except (psutil.NoSuchProcess, psutil.ZombieProcess):
             started_at.pop(process.pid, None)
         except (psutil.AccessDenied, OSError):
             unreadable.add(process.pid)
-    return ProcessScan(keys, started_at, frozenset(unreadable))
+    is_blind = bool(unreadable) and not read - {os.getpid()}
+    return ProcessScan(keys, started_at, frozenset(unreadable), is_blind)
 
 
 def process_started_at(pid: int) -> int | None:

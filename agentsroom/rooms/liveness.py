@@ -18,6 +18,8 @@ class Scan:
     """Each running pid → when it started (milliseconds)."""
     unreadable: frozenset[int]
     """Pids whose environment should be readable and could not be read."""
+    is_blind: bool
+    """No environment but our own could be read."""
 
 
 class Identity(NamedTuple):
@@ -49,7 +51,7 @@ def judge(session: Identity, scan: Scan) -> Judgement:
     if session.pid is None or session.host != scan.host:
         return UNKNOWN
     if session.harness_key is not None:
-        return UNKNOWN if scan.unreadable else GONE
+        return UNKNOWN if scan.is_blind or session.pid in scan.unreadable else GONE
     return Judgement("alive", session.pid) if _still_runs(session, scan) else GONE
 
 

@@ -72,7 +72,7 @@ class Machine:
             )  # so that who asks in turn shares a scan
             keys = (one.harness_key for one in self._scanned_for if one.harness_key)
             found = platform.scan_processes(keys)
-            self._last_scan = Scan(self.host, found.keys, found.started_at, found.unreadable)
+            self._last_scan = Scan(self.host, *found)
         return self._last_scan
 
 
