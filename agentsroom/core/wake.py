@@ -112,7 +112,7 @@ class DatagramWake:
             pass  # another user's process on a shared store
 
     def close(self) -> None:
-        if self._socket is None:
+        if self._socket is None or self._closed:
             return
         self._closed = True
         own = Path(self._socket.getsockname())
@@ -149,7 +149,7 @@ class NotifyWake:
         pass
 
     def close(self) -> None:
-        if self._listener is None:
+        if self._listener is None or self._closed:
             return
         self._closed = True
         with self._connect() as connection:
