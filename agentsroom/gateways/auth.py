@@ -3,6 +3,7 @@
 Each view declares its audience (access/routes.py). A route that declares nobody stops the app from starting.
 """
 
+import contextlib
 from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any, Literal, NamedTuple
@@ -146,8 +147,9 @@ class Gate:
 def own_hosts(settings: Settings, port: int) -> frozenset[str]:
     """What a Host header may say: exactly these."""
     names = {settings.host, "localhost"}
-    if settings.host != "localhost" and ip_address(settings.host).is_unspecified:
-        names |= {"127.0.0.1", "::1"}
+    with contextlib.suppress(ValueError):  # a name is no address
+        if ip_address(settings.host).is_unspecified:
+            names |= {"127.0.0.1", "::1"}
     hosts = {f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names}
     if port == HTTP_PORT:
         hosts |= {host.removesuffix(f":{port}") for host in hosts}

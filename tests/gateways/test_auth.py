@@ -174,6 +174,7 @@ def test_host_must_be_one_of_ours_exactly(sqlite_store: Store, host: str, status
 def test_hosts_of_other_addresses() -> None:
     assert own_hosts(Settings(host=UNSPECIFIED), 80) >= {"127.0.0.1", "127.0.0.1:80", "localhost"}
     assert own_hosts(Settings(host="::1"), 8765) == {"[::1]:8765", "localhost:8765"}
+    assert own_hosts(Settings(host="box.example.org"), 1) == {"box.example.org:1", "localhost:1"}
 
 
 @pytest.mark.parametrize(
