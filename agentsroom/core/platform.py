@@ -23,7 +23,7 @@ class LocalFiles:
         return os.path.realpath(path)
 
     def is_folder(self, path: str) -> bool:
-        return Path(path).is_dir()
+        return os.path.isdir(path)  # Path.is_dir() raises for a name too long or a folder closed to us
 
     def folds_case(self, path: str) -> bool:
         """Asked of the nearest folder that is there: does its name in the other letter case name it too?"""

@@ -1,5 +1,6 @@
 """Which repository a folder belongs to: its checkout's top, and the name that its room takes."""
 
+import os
 import posixpath
 import re
 from pathlib import Path
@@ -19,9 +20,9 @@ def find_repository(cwd: str) -> Repository | None:
     """The repository around a folder of this machine, told by `.git` alone; None when there is none."""
     for folder in (Path(cwd), *Path(cwd).parents):
         marker = folder / ".git"
-        if marker.is_dir():
+        if os.path.isdir(marker):  # Path.is_dir() raises where a folder is closed to us
             return Repository(str(folder), folder.name or "/")
-        if marker.is_file():
+        if os.path.isfile(marker):
             return Repository(str(folder), _main_worktree(folder, marker).name)
     return None
 
@@ -31,7 +32,7 @@ def _main_worktree(folder: Path, marker: Path) -> Path:
     try:
         pointer = marker.read_text(errors="replace").removeprefix("gitdir:").strip()
         common = (folder / pointer / "commondir").read_text(errors="replace").strip()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: it holds a NUL
         return folder
     git_folder = (folder / pointer / common).resolve()
     return git_folder.parent if git_folder.name == ".git" else folder

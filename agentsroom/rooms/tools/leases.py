@@ -18,7 +18,7 @@ Ttl = Annotated[int, Meta(ge=1, extra=limit("max_lease_s", "seconds"))]
 Sha256 = Annotated[
     str,
     Meta(
-        pattern="^([0-9a-fA-F]{64}|absent)$",
+        pattern=r"^([0-9a-fA-F]{64}|absent)(?!\n)$",  # Python's $ would let a last newline pass
         description="where the file is on another host; absent: it is not there",
     ),
 ]
