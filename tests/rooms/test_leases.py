@@ -1,6 +1,5 @@
 """Leases: who may claim what, how long it lasts, what a refusal tells."""
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from agentsroom.core.clock import iso
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.errors import LeaseEnded, NotHolder
-from agentsroom.runtime import Runtime
+from tests.support.at_once import at_once, through
 from tests.support.stores import Json, Seat, Store
 
 
@@ -155,25 +154,12 @@ def test_teams_do_not_meet_and_rooms_do_not_matter(store: Store) -> None:
 @pytest.mark.rule("claim-race")
 def test_of_many_claims_at_once_one_succeeds(store: Store) -> None:
     seats = [store.join() for _ in range(12)]
-    runtimes = [Runtime(store.settings, clock=store.clock) for _ in range(4)]
-    start = threading.Barrier(len(seats))
-    answers: list[Json] = []
 
-    def claim(number: int) -> None:
-        there = Store(store.settings, store.clock, runtimes[number % 4], store.folder)
-        seat = Seat(there, seats[number].caller, seats[number].id, {})
-        start.wait()
-        answers.append(seat.claim("a.py"))
+    def claim(there: Store, number: int) -> Json:
+        return through(there, seats[number]).claim("a.py")
 
-    threads = [threading.Thread(target=claim, args=(number,)) for number in range(len(seats))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for runtime in runtimes:
-        runtime.close()
+    answers = at_once(store, len(seats), claim)
     winners = [one["holder"] for one in answers if one["ok"]]
-    assert len(answers) == len(seats)
     assert len(winners) == 1
     assert {one["holder"] for one in answers} == set(winners)
 

@@ -1,7 +1,6 @@
 """Messages: sending as one act, receiving, looking back, paging."""
 
 import itertools
-import threading
 
 import pytest
 
@@ -10,7 +9,7 @@ from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.errors import UnknownMessage
 from agentsroom.rooms.service.messages import within_budget
 from agentsroom.rooms.store import messages as message_store
-from agentsroom.runtime import Runtime
+from tests.support.at_once import at_once, through
 from tests.support.stores import Json, Seat, Store
 
 
@@ -129,21 +128,14 @@ def test_two_at_once_never_get_the_same_message(store: Store, pair: tuple[Seat, 
     sender, reader = pair
     for number in range(40):
         sender.send("*", str(number))
-    runtimes = [Runtime(store.settings, clock=store.clock) for _ in range(4)]
-    taken: list[str] = []
 
-    def drain(runtime: Runtime) -> None:
-        mine = Seat(Store(store.settings, store.clock, runtime, store.folder), reader.caller, reader.id, {})
-        while found := mine.receive(limit=3):
+    def drain(there: Store, _number: int) -> list[str]:
+        taken: list[str] = []
+        while found := through(there, reader).receive(limit=3):
             taken.extend(one["body"] for one in found)
+        return taken
 
-    threads = [threading.Thread(target=drain, args=(runtime,)) for runtime in runtimes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for runtime in runtimes:
-        runtime.close()
+    taken = [body for one in at_once(store, 4, drain) for body in one]
     assert sorted(taken, key=int) == [str(number) for number in range(40)]
 
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import threading
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from agentsroom.core.clock import iso
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.errors import NotInRoom, SessionLeft
-from agentsroom.runtime import Runtime
+from tests.support.at_once import at_once
 from tests.support.git import repository
 from tests.support.stores import Seat, Store
 
@@ -150,24 +149,10 @@ def test_a_new_key_is_a_new_session(store: Store) -> None:
 
 @pytest.mark.rule("join-race")
 def test_fifty_joins_at_once_with_one_key_are_one_session(store: Store) -> None:
-    runtimes = [Runtime(store.settings, clock=store.clock) for _ in range(5)]
-    stores = [Store(store.settings, store.clock, runtime, store.folder) for runtime in runtimes]
-    start = threading.Barrier(50)
-    ids: list[str] = []
+    def join(there: Store, _number: int) -> str:
+        return there.join(store.agent(), harness_key=KEY, room="front").id
 
-    def join(number: int) -> None:
-        start.wait()
-        ids.append(stores[number % 5].join(store.agent(), harness_key=KEY, room="front").id)
-
-    threads = [threading.Thread(target=join, args=(number,)) for number in range(50)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for runtime in runtimes:
-        runtime.close()
-    assert len(ids) == 50
-    assert len(set(ids)) == 1
+    assert len(set(at_once(store, 50, join))) == 1
     assert len(store.rows("sessions")) == 1
 
 
