@@ -40,7 +40,7 @@ class Place:
     def path(self, path: str) -> str:
         return self.top + path if path.startswith("/") else path
 
-    def join(self, cwd: str, host: str = "elsewhere", **arguments: Any) -> Seat:
+    def join(self, cwd: str, *, host: str = "elsewhere", **arguments: Any) -> Seat:
         where = self.store.runtime.machine.host if self.is_local else host
         caller = self.store.agent()
         return self.store.join(caller, room="front", cwd=self.path(cwd), host=where, **arguments)
@@ -69,7 +69,7 @@ def test_how_two_claims_meet(store: Store, case: Json, turned: bool) -> None:
     place = Place(store, case)
     first, second = (case["b"], case["a"]) if turned else (case["a"], case["b"])
     one, other = (
-        place.join(side["cwd"], side.get("host", "elsewhere"), repo_url=side.get("repo_url"))
+        place.join(side["cwd"], host=side.get("host", "elsewhere"), repo_url=side.get("repo_url"))
         for side in (first, second)
     )
     assert one.claim(place.path(first["path"]))["ok"] is True

@@ -57,7 +57,8 @@ def written_out(value: Any) -> Any:
             return text.upper()
         case {"$concat": parts}:
             return "".join(parts)
-    return given
+        case _:
+            return given
 
 
 def filled_in(value: Any, names: dict[str, Any]) -> Any:
