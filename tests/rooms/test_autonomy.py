@@ -19,7 +19,7 @@ def cap(store: Store, level: str) -> None:
     store.call("room_set_autonomy_cap", store.admin(), room="front", autonomy=level)
 
 
-@pytest.mark.rule("level-names")
+@pytest.mark.rule("R39")
 def test_names_and_numbers_are_taken_and_names_given(store: Store) -> None:
     given: list[str | int] = ["notify", "hold", "wake", 0, 1, 2]
     levels = [store.join(store.agent(), autonomy=one).joined["autonomy"] for one in given]
@@ -27,19 +27,19 @@ def test_names_and_numbers_are_taken_and_names_given(store: Store) -> None:
     assert [parse_level("notify"), parse_level(1), parse_level("wake")] == list(Level)
 
 
-@pytest.mark.rule("level-names", "call-wrong")
+@pytest.mark.rule("R39", "R132")
 @pytest.mark.parametrize("level", [3, -1, 1.5, "", "None", "WAKE", "1", True, [1]])
 def test_no_other_level_is_taken(sqlite_store: Store, level: object) -> None:
     with pytest.raises(InvalidArgument, match="autonomy"):
         join(sqlite_store, autonomy=level)
 
 
-@pytest.mark.rule("level-first")
+@pytest.mark.rule("R40")
 def test_the_first_join_is_at_notify(store: Store) -> None:
     assert join(store)["autonomy"] == "notify"
 
 
-@pytest.mark.rule("level-keep")
+@pytest.mark.rule("R41")
 def test_a_later_join_keeps_the_level(store: Store) -> None:
     join(store, autonomy="wake")
     again = join(store)
@@ -47,14 +47,14 @@ def test_a_later_join_keeps_the_level(store: Store) -> None:
     assert "warning" not in again
 
 
-@pytest.mark.rule("level-raise")
+@pytest.mark.rule("R42")
 def test_a_higher_level_applies(store: Store) -> None:
     join(store, autonomy="notify")
     assert join(store, autonomy="hold")["autonomy"] == "hold"
     assert join(store)["autonomy"] == "hold"
 
 
-@pytest.mark.rule("level-lower")
+@pytest.mark.rule("R43")
 def test_a_lower_level_is_refused_with_the_one_that_stays(store: Store) -> None:
     join(store, autonomy="wake")
     again = join(store, autonomy="notify")
@@ -62,7 +62,7 @@ def test_a_lower_level_is_refused_with_the_one_that_stays(store: Store) -> None:
     assert "wake" in again["warning"]
 
 
-@pytest.mark.rule("level-effective")
+@pytest.mark.rule("R44")
 def test_the_lowest_cap_of_its_rooms_counts(store: Store) -> None:
     join(store)
     cap(store, "hold")
@@ -76,7 +76,7 @@ def test_the_lowest_cap_of_its_rooms_counts(store: Store) -> None:
     assert effective(Level.HOLD, []) is Level.HOLD
 
 
-@pytest.mark.rule("level-effective")
+@pytest.mark.rule("R44")
 def test_leaving_the_capped_room_lifts_its_cap(store: Store) -> None:
     seat = store.join(store.agent(), room="front", extra_rooms=["desk"], autonomy="wake")
     cap(store, "notify")
@@ -85,7 +85,7 @@ def test_leaving_the_capped_room_lifts_its_cap(store: Store) -> None:
     assert told["autonomy"] == "wake"
 
 
-@pytest.mark.rule("cap-operator")
+@pytest.mark.rule("R45")
 def test_only_the_operator_sets_caps(store: Store) -> None:
     seat = store.join(store.agent(), room="front")
     before = store.everything()
@@ -99,7 +99,7 @@ def test_only_the_operator_sets_caps(store: Store) -> None:
         assert answer == {"room": "shared:front", "autonomy": "hold"}
 
 
-@pytest.mark.rule("cap-raise")
+@pytest.mark.rule("R46")
 def test_raising_a_cap_brings_the_stored_level_back(store: Store) -> None:
     join(store, autonomy="wake")
     levels = []
@@ -109,7 +109,7 @@ def test_raising_a_cap_brings_the_stored_level_back(store: Store) -> None:
     assert levels == ["notify", "hold", "wake"]
 
 
-@pytest.mark.rule("cap-room")
+@pytest.mark.rule("R47")
 def test_a_cap_is_for_the_room_named_else_the_sessions_default(store: Store) -> None:
     seat = store.join(store.agent(), room="front", extra_rooms=["desk"])
     operator = store.admin()

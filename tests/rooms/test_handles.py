@@ -17,7 +17,7 @@ def error_of(store: Store, given: str, caller: Principal | None = None) -> Unkno
     return caught.value
 
 
-@pytest.mark.rule("handle-unknown")
+@pytest.mark.rule("R30")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -52,7 +52,7 @@ def test_no_tool_answers_for_an_unknown_id(
         sqlite_store.call(tool, sqlite_store.local(), session_id=given, **arguments)
 
 
-@pytest.mark.rule("handle-key")
+@pytest.mark.rule("R31")
 def test_a_harness_key_leads_to_its_session(store: Store) -> None:
     seat = store.join(harness_key=KEY)
     error = error_of(store, KEY)
@@ -61,14 +61,14 @@ def test_a_harness_key_leads_to_its_session(store: Store) -> None:
     assert "harness key" in error_of(store, KEY.replace("a", "b")).message
 
 
-@pytest.mark.rule("handle-cut")
+@pytest.mark.rule("R32")
 @pytest.mark.parametrize("length", [1, 4, 15])
 def test_a_cut_id_leads_to_its_session(store: Store, length: int) -> None:
     seat = store.join(label="alpha")
     assert seat.id in error_of(store, seat.id[:length]).message
 
 
-@pytest.mark.rule("handle-cut")
+@pytest.mark.rule("R32")
 def test_a_beginning_that_two_share_leads_to_both(store: Store) -> None:
     first, second, other = store.join(label="alpha"), store.join(label="alps"), store.join(label="beta")
     error = error_of(store, "alp")
@@ -78,14 +78,14 @@ def test_a_beginning_that_two_share_leads_to_both(store: Store) -> None:
     assert other.id not in error.message
 
 
-@pytest.mark.rule("handle-cut")
+@pytest.mark.rule("R32")
 @pytest.mark.parametrize("given", ["%", "alph_", "ALPHA", "lpha"])
 def test_only_a_beginning_letter_for_letter_counts(store: Store, given: str) -> None:
     store.join(label="alpha")
     assert error_of(store, given).data["candidates"] == []
 
 
-@pytest.mark.rule("handle-shape")
+@pytest.mark.rule("R33")
 def test_an_id_of_the_right_shape_has_possibly_left_or_is_from_another_store(store: Store) -> None:
     message = error_of(store, "0123456789abcdef").message
     assert "possibly left" in message
@@ -93,7 +93,7 @@ def test_an_id_of_the_right_shape_has_possibly_left_or_is_from_another_store(sto
     assert store.settings.store_name in message
 
 
-@pytest.mark.rule("handle-shape")
+@pytest.mark.rule("R33")
 def test_an_id_in_capitals_is_none(store: Store) -> None:
     seat = store.join()
     while seat.id.isdigit():
@@ -101,7 +101,7 @@ def test_an_id_in_capitals_is_none(store: Store) -> None:
     assert error_of(store, seat.id.upper()).data["candidates"] == []
 
 
-@pytest.mark.rule("handle-hints")
+@pytest.mark.rule("R34")
 def test_a_hint_names_nobody_whom_the_caller_can_not_see(store: Store) -> None:
     mara, nils = store.add_agent("mara"), store.add_agent("nils")
     seat = store.join(nils, label="alpha", harness_key=KEY, room="cellar")
@@ -115,7 +115,7 @@ def test_a_hint_names_nobody_whom_the_caller_can_not_see(store: Store) -> None:
     assert error_of(store, "alp", mara).data["candidates"] == [seat.id]
 
 
-@pytest.mark.rule("handle-team")
+@pytest.mark.rule("R35")
 def test_a_session_of_another_team_is_unknown(store: Store) -> None:
     theirs = store.join(store.add_agent("mara", "harbour"), harness_key=KEY, label="alpha")
     for given in (theirs.id, KEY, "alp"):
@@ -124,7 +124,7 @@ def test_a_session_of_another_team_is_unknown(store: Store) -> None:
         assert theirs.id == given or theirs.id not in error.message
 
 
-@pytest.mark.rule("act-local")
+@pytest.mark.rule("R36")
 def test_a_session_with_a_key_is_its_process_and_its_keys(store: Store) -> None:
     process = store.local()
     seat = store.join(process, harness_key=KEY)
@@ -136,13 +136,13 @@ def test_a_session_with_a_key_is_its_process_and_its_keys(store: Store) -> None:
         Seat(store, store.local(key=KEY.replace("a", "b")), seat.id, {})("msg_unread")
 
 
-@pytest.mark.rule("act-local")
+@pytest.mark.rule("R36")
 def test_a_session_without_a_key_is_acted_for_by_any_local_process(store: Store) -> None:
     seat = store.join()
     assert Seat(store, store.local(), seat.id, {})("msg_unread") == {"count": 0}
 
 
-@pytest.mark.rule("act-http")
+@pytest.mark.rule("R37")
 @pytest.mark.parametrize("has_key", [True, False])
 @pytest.mark.parametrize("tool", ["msg_recv", "room_leave", "room_who", "lease_list", "room_history"])
 def test_over_http_a_session_is_of_use_to_its_own_agent_only(store: Store, tool: str, has_key: bool) -> None:
@@ -156,7 +156,7 @@ def test_over_http_a_session_is_of_use_to_its_own_agent_only(store: Store, tool:
     assert isinstance(seat(tool), dict)
 
 
-@pytest.mark.rule("act-http")
+@pytest.mark.rule("R37")
 def test_a_strangers_session_that_left_is_still_not_yours(store: Store) -> None:
     seat = store.join(store.agent())
     seat("room_leave")
@@ -166,7 +166,7 @@ def test_a_strangers_session_that_left_is_still_not_yours(store: Store) -> None:
         seat("msg_recv")
 
 
-@pytest.mark.rule("act-sender")
+@pytest.mark.rule("R38")
 @pytest.mark.parametrize("argument", ["sender", "as", "from", "agent"])
 def test_no_argument_names_another_sender(store: Store, argument: str) -> None:
     sender, reader = store.join(label="alpha"), store.join()

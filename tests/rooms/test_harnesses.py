@@ -7,7 +7,7 @@ from agentsroom.rooms.harnesses import HARNESSES, OWN_KEY, OWN_NAME, Found, harn
 KEY = "2b50133e-0000-4000-8000-00000000000a"
 
 
-@pytest.mark.rule("join-defaults")
+@pytest.mark.rule("R16")
 @pytest.mark.parametrize("harness", HARNESSES, ids=lambda one: one.name)
 def test_each_harness_is_known_by_its_marker(harness: object) -> None:
     one = next(known for known in HARNESSES if known is harness)
@@ -15,18 +15,18 @@ def test_each_harness_is_known_by_its_marker(harness: object) -> None:
     assert harness_of(environment) == Found(one.name, KEY if one.key else None)
 
 
-@pytest.mark.rule("join-defaults")
+@pytest.mark.rule("R16")
 def test_any_other_harness_can_name_itself() -> None:
     assert harness_of({OWN_NAME: "mine", OWN_KEY: KEY, "CLAUDECODE": "1"}) == Found("mine", KEY)
     assert harness_of({}) == Found(None, None)
 
 
-@pytest.mark.rule("join-defaults")
+@pytest.mark.rule("R16")
 def test_a_key_without_its_marker_is_anothers() -> None:
     assert harness_of({"CLAUDE_CODE_SESSION_ID": KEY}) == Found(None, None)
 
 
-@pytest.mark.rule("join-key-shape", "join-env-key")
+@pytest.mark.rule("R15", "R17")
 @pytest.mark.parametrize(
     ("text", "fits"),
     [
@@ -48,7 +48,7 @@ def test_what_can_be_a_key(text: str, fits: bool) -> None:
     assert harness_of({OWN_KEY: text}).key == (text if fits else None)
 
 
-@pytest.mark.rule("act-local", "alive-key")
+@pytest.mark.rule("R36", "R48")
 def test_a_key_is_a_whole_value_whatever_its_variable() -> None:
     assert has_key({"ANYTHING": KEY}, KEY)
     assert not has_key({"ANYTHING": KEY + "x", KEY: "value"}, KEY)

@@ -14,7 +14,7 @@ from agentsroom.rooms.repository import (
 from tests.support.git import repository, submodule, worktree
 
 
-@pytest.mark.rule("room-repo")
+@pytest.mark.rule("R2")
 def test_the_nearest_repository_around_a_folder_is_found(tmp_path: Path) -> None:
     outer = repository(tmp_path / "outer")
     inner = repository(outer / "vendor" / "inner")
@@ -24,20 +24,20 @@ def test_the_nearest_repository_around_a_folder_is_found(tmp_path: Path) -> None
     assert find_repository(str(outer / "not" / "there")) == Repository(str(outer), "outer")
 
 
-@pytest.mark.rule("room-repo")
+@pytest.mark.rule("R2")
 def test_a_linked_worktree_has_its_own_root_and_the_main_ones_name(tmp_path: Path) -> None:
     main = repository(tmp_path / "door")
     linked = worktree(main, tmp_path / "elsewhere" / "fix")
     assert find_repository(str(linked)) == Repository(str(linked), "door")
 
 
-@pytest.mark.rule("room-repo")
+@pytest.mark.rule("R2")
 def test_a_submodule_is_a_repository_of_its_own(tmp_path: Path) -> None:
     inside = submodule(repository(tmp_path / "house"), repository(tmp_path / "door"), "front-door")
     assert find_repository(str(inside)) == Repository(str(inside), "front-door")
 
 
-@pytest.mark.rule("room-dir")
+@pytest.mark.rule("R3")
 def test_outside_any_repository_none_is_found(tmp_path: Path) -> None:
     assert find_repository(str(tmp_path)) is None
 
@@ -48,7 +48,7 @@ def test_a_broken_pointer_still_marks_a_repository(tmp_path: Path, content: str)
     assert find_repository(str(tmp_path)) == Repository(str(tmp_path), tmp_path.name)
 
 
-@pytest.mark.rule("claim-keys", "room-remote")
+@pytest.mark.rule("R111", "R4")
 @pytest.mark.parametrize(
     "url",
     [
@@ -66,13 +66,13 @@ def test_one_repository_has_one_key_and_name_whatever_way_its_address_is_written
     assert repository_name(url) == "door"
 
 
-@pytest.mark.rule("claim-keys")
+@pytest.mark.rule("R111")
 def test_other_addresses_are_other_repositories() -> None:
     urls = ["https://a.example.org/x/door", "https://a.example.org/y/door", "https://b.example.org/x/door"]
     assert len({repository_key(url) for url in urls}) == 3
 
 
-@pytest.mark.rule("claim-keys")
+@pytest.mark.rule("R111")
 @pytest.mark.parametrize(
     ("cwd", "root"),
     [("/home/x/door/src/deep", "/home/x/door"), ("/home/x/door", "/home/x/door"), ("/srv/w1", "/srv/w1")],

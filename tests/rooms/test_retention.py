@@ -15,7 +15,7 @@ def pruned(store: Store, silent_ms: int = DAY, *, dry_run: bool = False) -> Prun
     return prune(store.runtime.database, store.runtime.machine, silent_ms, dry_run=dry_run)
 
 
-@pytest.mark.rule("prune")
+@pytest.mark.rule("R55")
 def test_only_who_is_silent_and_gone_is_removed(store: Store) -> None:
     gone = store.join(harness_key=str(uuid.uuid4()))
     alive = store.join()
@@ -32,7 +32,7 @@ def test_only_who_is_silent_and_gone_is_removed(store: Store) -> None:
         gone("msg_recv")
 
 
-@pytest.mark.rule("prune", "revive")
+@pytest.mark.rule("R55", "R23")
 def test_a_session_that_left_is_kept_while_its_harness_lives(store: Store) -> None:
     alive, gone = store.join(), store.join(harness_key=str(uuid.uuid4()))
     for seat in (alive, gone):
@@ -41,7 +41,7 @@ def test_a_session_that_left_is_kept_while_its_harness_lives(store: Store) -> No
     assert pruned(store).sessions == [gone.id]
 
 
-@pytest.mark.rule("prune")
+@pytest.mark.rule("R55")
 def test_a_removed_session_holds_nothing_and_its_key_makes_a_new_one(store: Store) -> None:
     key = str(uuid.uuid4())
     gone, other = store.join(harness_key=key), store.join()
@@ -55,7 +55,7 @@ def test_a_removed_session_holds_nothing_and_its_key_makes_a_new_one(store: Stor
     assert store.rows("baselines") == []
 
 
-@pytest.mark.rule("prune-keeps")
+@pytest.mark.rule("R56")
 def test_messages_of_a_removed_session_stay(store: Store) -> None:
     gone, reader = store.join(harness_key=str(uuid.uuid4()), label="alpha"), store.join()
     gone.send("*", "my last words")
@@ -70,6 +70,7 @@ def test_messages_of_a_removed_session_stay(store: Store) -> None:
     assert reader("why", message_id=sent["message_id"])["recipients"][0]["reason"] == "left"
 
 
+@pytest.mark.rule("R57")
 def test_messages_go_when_the_setting_says_so(store: Store) -> None:
     seat, reader = store.join(), store.join()
     seat.send("*", "door old")

@@ -22,7 +22,7 @@ def test_a_selector_is_read_once_into_what_it_means() -> None:
     assert parse_selector("0123456789abcdef") == OneSession("0123456789abcdef")
 
 
-@pytest.mark.rule("to-empty")
+@pytest.mark.rule("R65")
 @pytest.mark.parametrize("to", ["", "tag:", "file:"])
 def test_what_selects_nothing_at_all_is_refused(store: Store, to: str) -> None:
     seat = store.join()
@@ -31,7 +31,7 @@ def test_what_selects_nothing_at_all_is_refused(store: Store, to: str) -> None:
     assert store.rows("messages") == []
 
 
-@pytest.mark.rule("to-all")
+@pytest.mark.rule("R58")
 def test_everyone_in_any_common_room_gets_it_once_but_the_sender(store: Store) -> None:
     sender = store.join(store.agent(), room="front", extra_rooms=["desk"])
     both = store.join(store.agent(), room="front", extra_rooms=["desk"])
@@ -43,7 +43,7 @@ def test_everyone_in_any_common_room_gets_it_once_but_the_sender(store: Store) -
     assert len(store.rows("deliveries")) == 2
 
 
-@pytest.mark.rule("to-one")
+@pytest.mark.rule("R59")
 def test_an_id_means_one_session_also_ones_own(store: Store) -> None:
     sender, other, third = (store.join(store.agent(), room="front") for _ in range(3))
     assert sender.send(other.id)["recipients"] == 1
@@ -51,7 +51,7 @@ def test_an_id_means_one_session_also_ones_own(store: Store) -> None:
     assert (other.bodies(), third.bodies(), sender.bodies()) == (["x"], [], ["note to self"])
 
 
-@pytest.mark.rule("to-one")
+@pytest.mark.rule("R59")
 def test_one_without_a_common_room_is_not_reached(store: Store) -> None:
     sender = store.join(store.agent(), room="front")
     other = store.join(store.agent(), room="desk")
@@ -70,7 +70,7 @@ def test_one_without_a_common_room_is_not_reached(store: Store) -> None:
     assert store.rows("messages") == []
 
 
-@pytest.mark.rule("to-one")
+@pytest.mark.rule("R59")
 def test_a_label_is_no_recipient_but_the_error_tells_whose_it_is(store: Store) -> None:
     sender, beta = store.join(), store.join(label="beta")
     with pytest.raises(UnknownRecipient) as caught:
@@ -78,7 +78,7 @@ def test_a_label_is_no_recipient_but_the_error_tells_whose_it_is(store: Store) -
     assert caught.value.data["candidates"] == [beta.id]
 
 
-@pytest.mark.rule("to-tag")
+@pytest.mark.rule("R60")
 def test_a_tag_means_the_others_who_joined_with_it(store: Store) -> None:
     sender = store.join(store.agent(), room="front", tags=["caf\u00e9"])
     tagged = store.join(store.agent(), room="front", tags=["cafe\u0301", "api"])
@@ -88,7 +88,7 @@ def test_a_tag_means_the_others_who_joined_with_it(store: Store) -> None:
     assert tagged.bodies() == ["x"]
 
 
-@pytest.mark.rule("to-file")
+@pytest.mark.rule("R61")
 def test_a_file_means_the_others_who_hold_it_now_in_a_common_room(store: Store) -> None:
     sender, holder, sharer = (store.join() for _ in range(3))
     elsewhere = store.join(store.local(cwd="/"))
@@ -106,7 +106,7 @@ def test_a_file_means_the_others_who_hold_it_now_in_a_common_room(store: Store) 
     assert sender.send("file:wire.go")["recipients"] == 0
 
 
-@pytest.mark.rule("to-file-forms")
+@pytest.mark.rule("R62")
 def test_a_relative_glob_counts_from_the_holder(store: Store) -> None:
     left, right = store.folder / "left", store.folder / "right"
     for folder in (left, right):
@@ -129,7 +129,7 @@ def test_a_relative_glob_counts_from_the_holder(store: Store) -> None:
     assert list(found.values()) == [1, 1, 1, 0, 1, 0, 0]
 
 
-@pytest.mark.rule("to-file-glob")
+@pytest.mark.rule("R63")
 @pytest.mark.parametrize(
     ("glob", "path", "matches"),
     [
@@ -160,7 +160,7 @@ def test_how_a_glob_is_read(glob: str, path: str, matches: bool) -> None:
     assert matches_path(glob, path, is_folder=False, holder_cwd="/r") is matches
 
 
-@pytest.mark.rule("to-file-forms")
+@pytest.mark.rule("R62")
 def test_a_holder_without_a_cwd_is_found_by_full_path_and_bare_name() -> None:
     found = [
         matches_path(glob, "/r/src/wire.go", is_folder=False, holder_cwd=None)
@@ -169,7 +169,7 @@ def test_a_holder_without_a_cwd_is_found_by_full_path_and_bare_name() -> None:
     assert found == [True, True, False, True]
 
 
-@pytest.mark.rule("to-file-folder")
+@pytest.mark.rule("R64")
 def test_who_holds_a_folder_holds_what_is_in_it(store: Store) -> None:
     (store.folder / "src").mkdir()
     sender, holder = store.join(), store.join()
@@ -178,7 +178,7 @@ def test_who_holds_a_folder_holds_what_is_in_it(store: Store) -> None:
     assert {glob: sender.send(f"file:{glob}")["recipients"] for glob in expected} == expected
 
 
-@pytest.mark.rule("to-nobody")
+@pytest.mark.rule("R66")
 @pytest.mark.parametrize("to", ["*", "tag:nobody", "file:nothing/*.go"])
 def test_nobody_found_is_told_and_stored(store: Store, to: str) -> None:
     sender = store.join()
@@ -188,7 +188,7 @@ def test_nobody_found_is_told_and_stored(store: Store, to: str) -> None:
     assert [one["body"] for one in sender("room_history")["messages"]] == ["is anybody there?"]
 
 
-@pytest.mark.rule("to-warning")
+@pytest.mark.rule("R67")
 def test_the_warning_names_who_is_gone_and_whom_nothing_signals(store: Store) -> None:
     sender, quiet = store.join(), store.join(label="quiet")
     gone = store.join(harness_key="a-key-that-no-process-has", label="absent")

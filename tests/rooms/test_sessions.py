@@ -22,20 +22,20 @@ def described(store: Store, seat: Seat) -> dict[str, object]:
     return next(one for one in found if one["session_id"] == seat.id)
 
 
-@pytest.mark.rule("join-id")
+@pytest.mark.rule("R14")
 def test_a_join_gives_the_id_that_other_tools_take(store: Store) -> None:
     seat = store.join()
     assert re.fullmatch("[0-9a-f]{16}", seat.id)
     assert seat("msg_unread") == {"count": 0}
 
 
-@pytest.mark.rule("join-key-shape")
+@pytest.mark.rule("R15")
 @pytest.mark.parametrize("key", [KEY, "kkkkkkkk", "!#$%&()*+", "k" * 128, "0123456789abcde"])
 def test_a_harness_key_is_a_uuid_or_visible_ascii(store: Store, key: str) -> None:
     assert store.join(store.agent(), harness_key=key).id
 
 
-@pytest.mark.rule("join-key-shape")
+@pytest.mark.rule("R15")
 @pytest.mark.parametrize(
     "key",
     ["", "kkkkkkk", "k" * 129, "two words", "key\u00a0with-nbsp", "0123456789abcdef", "0123456789ABCDEF"],
@@ -46,7 +46,7 @@ def test_what_could_be_a_session_id_or_anybodys_word_is_no_harness_key(store: St
     assert store.rows("sessions") == []
 
 
-@pytest.mark.rule("join-defaults")
+@pytest.mark.rule("R16")
 def test_a_local_join_takes_what_is_missing_from_its_process(store: Store) -> None:
     environment = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": KEY}
     seat = store.join(store.local(environment=environment))
@@ -60,19 +60,19 @@ def test_a_local_join_takes_what_is_missing_from_its_process(store: Store) -> No
     assert os.getpid() in row
 
 
-@pytest.mark.rule("join-defaults")
+@pytest.mark.rule("R16")
 def test_a_join_over_http_takes_nothing_from_the_server(store: Store) -> None:
     told = described(store, store.join(store.agent()))
     assert [told[name] for name in ("harness", "cwd", "host")] == [None, None, None]
 
 
-@pytest.mark.rule("join-defaults")
+@pytest.mark.rule("R16")
 def test_a_process_that_stands_for_another_host_takes_neither_cwd_nor_pid_from_here(store: Store) -> None:
     told = described(store, store.join(host="elsewhere"))
     assert (told["cwd"], told["rooms"], told["liveness"]) == (None, [], "unknown")
 
 
-@pytest.mark.rule("join-env-key")
+@pytest.mark.rule("R17")
 @pytest.mark.parametrize("bad", ["1", "0123456789abcdef", "two words and more", "\udcff" * 9])
 def test_a_bad_key_or_name_in_the_environment_is_as_if_not_set(store: Store, bad: str) -> None:
     environment = {"AGENTS_ROOM_HARNESS": "\x1b[1m", "CODEX_THREAD_ID": bad}
@@ -81,14 +81,14 @@ def test_a_bad_key_or_name_in_the_environment_is_as_if_not_set(store: Store, bad
     assert described(store, first)["harness"] is None
 
 
-@pytest.mark.rule("join-cwd")
+@pytest.mark.rule("R18")
 @pytest.mark.parametrize("cwd", ["src", "..", "", "~/src"])
 def test_a_relative_cwd_is_refused(store: Store, cwd: str) -> None:
     with pytest.raises(InvalidArgument, match="cwd"):
         store.join(cwd=cwd)
 
 
-@pytest.mark.rule("join-cwd", "room-repo")
+@pytest.mark.rule("R18", "R2")
 def test_a_cwd_behind_a_link_is_the_folder_that_it_leads_to(store: Store) -> None:
     inside = repository(store.folder / "door") / "src"
     inside.mkdir()
@@ -99,14 +99,14 @@ def test_a_cwd_behind_a_link_is_the_folder_that_it_leads_to(store: Store) -> Non
     assert seat.joined["rooms"] == ["repo:door"]
 
 
-@pytest.mark.rule("join-cwd")
+@pytest.mark.rule("R18")
 def test_a_folder_whose_name_is_no_utf8_gives_a_session_without_cwd(store: Store) -> None:
     folder = Path(os.fsdecode(os.fsencode(store.folder) + b"/\xff"))
     folder.mkdir()
     assert described(store, store.join(store.local(cwd=folder)))["cwd"] is None
 
 
-@pytest.mark.rule("join-again")
+@pytest.mark.rule("R19")
 def test_joining_again_keeps_what_it_does_not_give(store: Store) -> None:
     given = {"harness_key": KEY, "label": "alpha", "tags": ["api"], "harness": "codex"}
     seat = store.join(store.agent(), room="front", autonomy="hold", cwd="/w/a", host="elsewhere", **given)
@@ -120,13 +120,13 @@ def test_joining_again_keeps_what_it_does_not_give(store: Store) -> None:
     assert set(changed.joined["rooms"]) == {"dir:a", "dir:b", "shared:front"}
 
 
-@pytest.mark.rule("join-again")
+@pytest.mark.rule("R19")
 def test_one_key_of_two_agents_is_two_sessions(store: Store) -> None:
     first = store.join(store.agent(), harness_key=KEY)
     assert store.join(store.add_agent("mara"), harness_key=KEY).id != first.id
 
 
-@pytest.mark.rule("join-new")
+@pytest.mark.rule("R20")
 def test_two_sessions_of_one_cwd_have_their_own_mail_leases_and_baselines(store: Store) -> None:
     (store.folder / "a.py").write_text("one")
     sender, first, second = (store.join() for _ in range(3))
@@ -141,13 +141,13 @@ def test_two_sessions_of_one_cwd_have_their_own_mail_leases_and_baselines(store:
     assert second.claim("a.py")["ok"] is False
 
 
-@pytest.mark.rule("join-new")
+@pytest.mark.rule("R20")
 def test_a_new_key_is_a_new_session(store: Store) -> None:
     keys = [KEY, KEY.replace("a", "b"), None, None]
     assert len({store.join(store.agent(), harness_key=key).id for key in keys}) == 4
 
 
-@pytest.mark.rule("join-race")
+@pytest.mark.rule("R21")
 def test_fifty_joins_at_once_with_one_key_are_one_session(store: Store) -> None:
     def join(there: Store, _number: int) -> str:
         return there.join(store.agent(), harness_key=KEY, room="front").id
@@ -156,7 +156,7 @@ def test_fifty_joins_at_once_with_one_key_are_one_session(store: Store) -> None:
     assert len(store.rows("sessions")) == 1
 
 
-@pytest.mark.rule("leave")
+@pytest.mark.rule("R22")
 def test_a_session_that_left_is_in_no_room_holds_nothing_and_its_id_says_so(store: Store) -> None:
     other = store.join()
     seat = store.join()
@@ -169,7 +169,7 @@ def test_a_session_that_left_is_in_no_room_holds_nothing_and_its_id_says_so(stor
             seat(tool)
 
 
-@pytest.mark.rule("revive")
+@pytest.mark.rule("R23")
 def test_the_same_key_revives_a_session_with_its_mail(store: Store) -> None:
     sender = store.join(store.agent(), room="front")
     seat = store.join(store.agent(), harness_key=KEY, room="front", extra_rooms=["desk"])
@@ -181,7 +181,7 @@ def test_the_same_key_revives_a_session_with_its_mail(store: Store) -> None:
     assert back.bodies() == ["while you were away"]
 
 
-@pytest.mark.rule("leave-twice")
+@pytest.mark.rule("R24")
 def test_leaving_twice_is_no_error(store: Store) -> None:
     seat = store.join()
     assert seat("room_leave") == {}
@@ -190,7 +190,7 @@ def test_leaving_twice_is_no_error(store: Store) -> None:
     assert store.everything() == before
 
 
-@pytest.mark.rule("leave-room")
+@pytest.mark.rule("R25")
 def test_leaving_one_room_keeps_the_others(store: Store) -> None:
     seat = store.join(store.agent(), room="front", extra_rooms=["desk"])
     assert seat("room_leave_room", room="front") == {}
@@ -201,14 +201,14 @@ def test_leaving_one_room_keeps_the_others(store: Store) -> None:
     assert [one["session_id"] for one in seat("room_who")["sessions"]] == [seat.id]
 
 
-@pytest.mark.rule("leave-room")
+@pytest.mark.rule("R25")
 def test_a_room_never_entered_can_not_be_left(store: Store) -> None:
     store.join(store.agent(), room="desk")
     with pytest.raises(NotInRoom, match="desk"):
         store.join(store.agent(), room="front")("room_leave_room", room="desk")
 
 
-@pytest.mark.rule("seen")
+@pytest.mark.rule("R26")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -231,7 +231,7 @@ def test_every_call_shows_that_the_session_was_there(
     assert described(store, seat)["last_seen_at"] == iso(store.clock.now())
 
 
-@pytest.mark.rule("who")
+@pytest.mark.rule("R27")
 def test_who_answers_for_a_room_for_a_session_or_for_the_caller(store: Store) -> None:
     mara = store.add_agent("mara")
     front = store.join(store.agent(), room="front", extra_rooms=["desk"])
@@ -248,7 +248,7 @@ def test_who_answers_for_a_room_for_a_session_or_for_the_caller(store: Store) ->
     assert ids(store.call("room_who", store.admin())) == {front.id, desk.id, attic.id, hidden.id}
 
 
-@pytest.mark.rule("who-shows")
+@pytest.mark.rule("R28")
 def test_who_shows_rooms_tags_level_and_liveness_of_those_who_are_there(store: Store) -> None:
     store.join()("room_leave")
     seat = store.join(label="alpha", tags=["ui", "api"], autonomy="wake", room="front")
@@ -261,7 +261,7 @@ def test_who_shows_rooms_tags_level_and_liveness_of_those_who_are_there(store: S
     assert (told["autonomy"], told["liveness"], told["matched_pid"]) == ("hold", "alive", os.getpid())
 
 
-@pytest.mark.rule("tags")
+@pytest.mark.rule("R29")
 def test_tags_are_kept_in_one_unicode_form_and_replaced_by_a_later_join(store: Store) -> None:
     seat = store.join(store.agent(), harness_key=KEY, tags=["cafe\u0301", "caf\u00e9", "api"])
     assert described(store, seat)["tags"] == ["api", "caf\u00e9"]

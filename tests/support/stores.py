@@ -101,9 +101,13 @@ class Store:
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         """Every row of a table, in an order that does not change."""
+        return self.columns(table, *Base.metadata.tables[table].columns.keys())
+
+    def columns(self, table: str, *names: str) -> list[tuple[Any, ...]]:
+        """Some columns of every row of a table, in an order that does not change."""
+        wanted = select(*(Base.metadata.tables[table].columns[name] for name in names))
         with self.runtime.database.engine.connect() as connection:
-            found = [tuple(row) for row in connection.execute(select(Base.metadata.tables[table]))]
-        return sorted(found, key=repr)
+            return sorted((tuple(row) for row in connection.execute(wanted)), key=repr)
 
     def everything(self) -> dict[str, list[tuple[Any, ...]]]:
         """All that rooms keep, to see that a refused call left nothing."""
