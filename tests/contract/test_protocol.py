@@ -31,12 +31,12 @@ def sentences() -> list[Sentence]:
 
 def named_by_tests() -> list[Named]:
     """Every `@pytest.mark.rule("R1", …)` of the tests."""
-    found = []
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef) and (rules := _rules(node)):
-                found.append(Named(f"{path.name}::{node.name}", rules))
-    return found
+    return [
+        Named(f"{path.name}::{node.name}", rules)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and (rules := _rules(node))
+    ]
 
 
 def _rules(node: ast.FunctionDef) -> list[str]:

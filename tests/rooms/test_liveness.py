@@ -44,7 +44,7 @@ def liveness(store: Store, seat: Seat) -> tuple[str, int | None]:
     return told["liveness"], told["matched_pid"]
 
 
-@pytest.mark.rule("alive-key", "gone")
+@pytest.mark.rule("R48", "R52")
 def test_a_session_lives_as_long_as_a_process_has_its_key(store: Store) -> None:
     key = str(uuid.uuid4())
     with process(SOME_HARNESS_ID=key) as harness:
@@ -57,14 +57,14 @@ def test_a_session_lives_as_long_as_a_process_has_its_key(store: Store) -> None:
         assert liveness(store, seat) == ("alive", restarted.pid)
 
 
-@pytest.mark.rule("alive-key")
+@pytest.mark.rule("R48")
 def test_a_part_of_a_value_is_no_key(store: Store) -> None:
     key = str(uuid.uuid4())
     with process(SOME_HARNESS_ID=f"{key}-2"):
         assert liveness(store, store.join(harness_key=key)) == ("gone", None)
 
 
-@pytest.mark.rule("alive-pid")
+@pytest.mark.rule("R53")
 def test_a_session_without_a_key_lives_as_long_as_its_process(store: Store) -> None:
     with process() as harness:
         seat = store.join(store.local(pid=harness.pid))
@@ -74,7 +74,7 @@ def test_a_session_without_a_key_lives_as_long_as_its_process(store: Store) -> N
         assert liveness(store, seat) == ("gone", None)
 
 
-@pytest.mark.rule("alive-pid")
+@pytest.mark.rule("R53")
 def test_a_later_process_with_the_same_pid_is_not_the_session() -> None:
     with process() as harness:
         started_at = platform.process_started_at(harness.pid)
@@ -85,7 +85,7 @@ def test_a_later_process_with_the_same_pid_is_not_the_session() -> None:
         assert judge(earlier._replace(pid_started_at=started_at), itself) == Judgement("alive", harness.pid)
 
 
-@pytest.mark.rule("alive-pid")
+@pytest.mark.rule("R53")
 def test_a_start_time_may_be_told_a_second_off() -> None:
     told = Identity(None, HERE, 71, 9_000 + START_TOLERANCE_MS)
     assert judge(told, SCAN) == Judgement("alive", 71)
@@ -93,14 +93,14 @@ def test_a_start_time_may_be_told_a_second_off() -> None:
     assert judge(told._replace(pid_started_at=None), SCAN) == GONE
 
 
-@pytest.mark.rule("unknown-no-pid")
+@pytest.mark.rule("R49")
 def test_without_a_pid_nothing_is_known(store: Store) -> None:
     assert liveness(store, store.join(store.agent(), host=store.runtime.machine.host)) == ("unknown", None)
     assert judge(Identity("another-key", HERE, None, None), SCAN) == UNKNOWN
     assert judge(Identity("key-of-the-chat", HERE, None, None), SCAN) == Judgement("alive", 70)
 
 
-@pytest.mark.rule("unknown-host")
+@pytest.mark.rule("R50")
 def test_of_another_host_nothing_is_known(store: Store) -> None:
     elsewhere = store.join(store.agent(), host="elsewhere", pid=os.getpid())
     nowhere = store.join(store.agent(), pid=os.getpid(), harness_key=str(uuid.uuid4()))
@@ -109,7 +109,7 @@ def test_of_another_host_nothing_is_known(store: Store) -> None:
     assert judge(Identity("key-of-the-chat", "elsewhere", 5, 5), SCAN) == Judgement("alive", 70)
 
 
-@pytest.mark.rule("unknown-unreadable")
+@pytest.mark.rule("R51")
 def test_an_environment_that_can_not_be_read_may_hold_the_key() -> None:
     keyed = Identity("another-key", HERE, 70, 5_000)
     assert judge(keyed, SCAN) == GONE
@@ -118,19 +118,19 @@ def test_an_environment_that_can_not_be_read_may_hold_the_key() -> None:
     assert judge(keyed._replace(pid=None), replace(SCAN, is_blind=True)) == UNKNOWN
 
 
-@pytest.mark.rule("unknown-unreadable")
+@pytest.mark.rule("R51")
 def test_a_stranger_that_hides_its_environment_hides_no_session() -> None:
     hidden = replace(SCAN, unreadable=frozenset({1, 99}))
     assert judge(Identity("another-key", HERE, 70, 5_000), hidden) == GONE
     assert judge(Identity(None, HERE, 70, 5_000), hidden) == Judgement("alive", 70)
 
 
-@pytest.mark.rule("gone")
+@pytest.mark.rule("R52")
 def test_a_key_that_nobody_has_is_gone_even_if_the_pid_runs(store: Store) -> None:
     assert liveness(store, store.join(harness_key=str(uuid.uuid4()))) == ("gone", None)
 
 
-@pytest.mark.rule("one-scan")
+@pytest.mark.rule("R54")
 def test_all_sessions_of_an_answer_are_judged_from_one_scan(store: Store) -> None:
     keys = [str(uuid.uuid4()) for _ in range(3)]
     with process(A=keys[0]) as first, process(B=keys[1]) as second:
