@@ -14,22 +14,24 @@ from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
 from htmx_flask import Htmx
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
+from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wrappers import Response
 
 from agentsroom import __version__
 from agentsroom.access.pages import HOME, login_pages
 from agentsroom.access.routes import allow, public
+from agentsroom.core.errors import AgentsRoomError, StoreUnavailable
 from agentsroom.core.html import dom_id
 from agentsroom.core.ids import random_base62, random_session_id
-from agentsroom.core.models import Base
+from agentsroom.core.models import Base, Event
 from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.live import MakePage, live_routes, live_url
 from agentsroom.gateways.running import Running
-from agentsroom.rooms.live import Parts, room_live, rooms_live
+from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
 from agentsroom.runtime import Runtime
 
@@ -56,13 +58,12 @@ class Store(SQLAlchemy):
 class _App(Flask):
     """Flask behind so many trusted proxies."""
 
-    hops = 0
+    def __init__(self, proxies: int) -> None:
+        super().__init__(__name__, static_folder=_folder("static"), template_folder=_folder("templates"))
+        self._behind = ProxyFix(super().wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies)
 
     def wsgi_app(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        inner = super().wsgi_app
-        hops = self.hops
-        app = ProxyFix(inner, x_for=hops, x_proto=hops, x_host=hops) if hops else inner
-        return app(environ, start_response)
+        return self._behind(environ, start_response)
 
 
 class _Sessions(SecureCookieSessionInterface):
@@ -79,18 +80,20 @@ def create_app(settings: Settings, runtime: Runtime | None = None, running: Runn
     """
     runtime = runtime or Runtime(settings)
     running = running or _not_listening(settings)
-    app = _App(__name__, static_folder=_folder("static"), template_folder=_folder("templates"))
-    app.hops = settings.proxies
+    app = _App(settings.proxies)
     _configure(app, settings)
-    Store(runtime.database.engine).init_app(app)
+    store = Store(runtime.database.engine)
+    store.init_app(app)
     Htmx(app)
     limiter = Limiter(get_remote_address, app=app, storage_uri="memory://", headers_enabled=True)
     gate = Gate(settings, running.port, running.token, runtime.database)
     gate.guard(app)
     render_errors(app)
     build = _build_id()
-    app.jinja_env.globals.update(dom_id=dom_id, room_url=room_url, live_url=live_url, build_id=build)
-    _add_own_routes(app)
+    app.jinja_env.globals.update(
+        dom_id=dom_id, region=Region, room_url=room_url, live_url=live_url, build_id=build
+    )
+    _add_own_routes(app, store)
     slowed = limiter.limit(FAILED_LOGINS, deduct_when=lambda response: response.status_code == 401)
     app.register_blueprint(login_pages(runtime.database, running.token, slowed))
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
@@ -116,7 +119,7 @@ def _configure(app: Flask, settings: Settings) -> None:
     )
 
 
-def _add_own_routes(app: Flask) -> None:
+def _add_own_routes(app: Flask, store: Store) -> None:
     public(app.view_functions["static"])
 
     @app.get("/")
@@ -127,6 +130,13 @@ def _add_own_routes(app: Flask) -> None:
     @app.get("/healthz")
     @public
     def healthz() -> dict[str, str]:
+        """Whether the store can be read; why not is for `agents-room doctor`, since strangers may ask."""
+        try:
+            store.session.scalar(select(Event.id).limit(1))
+        except (AgentsRoomError, SQLAlchemyError) as error:
+            raise StoreUnavailable(
+                "The store can't be read.", hint="agents-room doctor tells why.", retry_after=10
+            ) from error
         return {"status": "ok"}
 
 

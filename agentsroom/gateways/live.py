@@ -47,7 +47,9 @@ class LivePage(Protocol):
         """Whether the event may change the page; asks nobody."""
         ...
 
-    def changes(self, events: Sequence[FeedEvent]) -> list[Partial]: ...
+    def changes(self, events: Sequence[FeedEvent]) -> tuple[list[Partial], int]:
+        """What the events changed, and the newest event that it knows: a later one than theirs where it says more."""
+        ...
 
     def whole(self) -> tuple[list[Partial], int]:
         """The main part as it is now, and the newest event that it knows."""
@@ -62,14 +64,16 @@ class Once:
     """Renders each change once for all who look at the same page."""
 
     def __init__(self) -> None:
-        self._rendered: OrderedDict[Hashable, str] = OrderedDict()
+        self._rendered: OrderedDict[Hashable, tuple[str, int]] = OrderedDict()
         self._guard = threading.Lock()
 
-    def changes(self, page: LivePage, events: Sequence[FeedEvent]) -> str:
+    def changes(self, page: LivePage, events: Sequence[FeedEvent]) -> tuple[str, int]:
+        """The HTML, and the newest event that it knows."""
         key = (page.key, tuple(event.id for event in events))
         with self._guard:
             if key not in self._rendered:
-                self._rendered[key] = "".join(map(str, page.changes(events)))
+                partials, last = page.changes(events)
+                self._rendered[key] = "".join(map(str, partials)), last
                 if len(self._rendered) > _CACHED:
                     self._rendered.popitem(last=False)
             return self._rendered[key]
@@ -132,8 +136,8 @@ class Stream:
             return
         new = [event for event in events if event.id > self._seen and self._page.wants(event)]
         if new:
-            self._seen = new[-1].id
-            yield _message(self._seen, self._once.changes(self._page, new))
+            html, self._seen = self._once.changes(self._page, new)
+            yield _message(self._seen, html)
 
 
 def live_routes(

@@ -1,6 +1,7 @@
 """What an open page of the rooms shows of each event: the very partials that the page itself includes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from agentsroom.core.database import Database
@@ -10,7 +11,9 @@ from agentsroom.core.principals import Principal
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.pages import parse_before
 from agentsroom.rooms.service import room_view, rooms_view
+from agentsroom.rooms.service.room_view import Surroundings
 from agentsroom.rooms.service.rooms import get_named
+from agentsroom.rooms.store.pages import MOST_IDS
 from agentsroom.rooms.store.sessions import RoomRow
 
 Render = Callable[..., str]
@@ -19,7 +22,20 @@ Render = Callable[..., str]
 _DELIVERIES_MOVED = {"messages_read", "message_acked", "messages_expired"}
 _PEOPLE_CHANGED = {"session_joined", "session_left", "room_left", "session_pruned", "cap_set"}
 _LEASES_CHANGED = {"lease_claimed", "lease_renewed", "lease_released", "lease_expired"}
-_OF_ROOMS = {"message_sent"} | _DELIVERIES_MOVED | _PEOPLE_CHANGED | _LEASES_CHANGED
+_OF_ROOMS = {"message_sent", "messages_pruned"} | _DELIVERIES_MOVED | _PEOPLE_CHANGED | _LEASES_CHANGED
+
+
+class Region(StrEnum):
+    """The ids of what a stream changes on these pages; the templates take them from here."""
+
+    SUMMARY = "summary"
+    ROOMS = "rooms"
+    BODY = "body"
+    ROOM_LIST = "room-list"
+    HISTORY = "history"
+    NO_MESSAGES = "history-empty"
+    WHO = "who"
+    LEASES = "leases"
 
 
 class Parts(NamedTuple):
@@ -28,6 +44,10 @@ class Parts(NamedTuple):
     database: Database
     machine: Machine
     render: Render
+
+    def replace(self, region: Region, template: str, **variables: Any) -> Partial:
+        """The region as the template renders it."""
+        return Partial(region, "outerMorph", self.render(template, **variables))
 
 
 class RoomsLive:
@@ -41,16 +61,16 @@ class RoomsLive:
     def wants(self, event: FeedEvent) -> bool:
         return event.team_id == self._team_id and event.kind in _OF_ROOMS
 
-    def changes(self, _events: Sequence[FeedEvent]) -> list[Partial]:
-        return self.whole()[0]
+    def changes(self, _events: Sequence[FeedEvent]) -> tuple[list[Partial], int]:
+        return self.whole()
 
     def whole(self) -> tuple[list[Partial], int]:
         """The main part as it is now, and the newest event that it knows."""
         sight = self._parts.database.read(lambda work: rooms_view.look(work, self._team_id))
         view = rooms_view.view(sight, self._parts.machine.liveness_of(sight.sessions, fresh=False))
         return [
-            Partial("summary", "outerMorph", self._parts.render("rooms/_rooms_summary.html", view=view)),
-            Partial("rooms", "outerMorph", self._parts.render("rooms/_rooms.html", view=view)),
+            self._parts.replace(Region.SUMMARY, "rooms/_rooms_summary.html", view=view),
+            self._parts.replace(Region.ROOMS, "rooms/_rooms.html", view=view),
         ], view.last_event
 
 
@@ -67,17 +87,20 @@ class RoomLive:
     def wants(self, event: FeedEvent) -> bool:
         return event.team_id == self._room.team_id and event.kind in _OF_ROOMS
 
-    def changes(self, events: Sequence[FeedEvent]) -> list[Partial]:
+    def changes(self, events: Sequence[FeedEvent]) -> tuple[list[Partial], int]:
         """What these events changed, each region once; events of other rooms change the list of rooms."""
         here = [event for event in events if self._is_here(event)]
         kinds = {event.kind for event in here}
+        sent = [event.data["message"] for event in here if event.kind == "message_sent"]
+        moved = _moved(here) - set(sent)
+        if "messages_pruned" in kinds or len(sent) + len(moved) > MOST_IDS:
+            return self.whole()
+        who = bool(kinds & _PEOPLE_CHANGED)
         return [
-            *self._sent(here),
-            *self._moved(here),
-            *self._surroundings(
-                who=bool(kinds & _PEOPLE_CHANGED), leases=bool(kinds & (_LEASES_CHANGED | _PEOPLE_CHANGED))
-            ),
-        ]
+            *self._appended(sent),
+            *self._replaced(sorted(moved)),
+            *self._around(who=who, leases=who or bool(kinds & _LEASES_CHANGED)),
+        ], events[-1].id
 
     def _is_here(self, event: FeedEvent) -> bool:
         """Whether the event may be one of this room: those that name no room are."""
@@ -85,46 +108,42 @@ class RoomLive:
             return bool(event.data["room"] == self._room.name)
         return "rooms" not in event.data or self._room.name in event.data["rooms"]
 
-    def _sent(self, events: Sequence[FeedEvent]) -> list[Partial]:
-        ids = [event.data["message"] for event in events if event.kind == "message_sent"]
+    def _appended(self, ids: Sequence[int]) -> list[Partial]:
         if not ids or self._before is not None:
             return []
-        rows = "".join(self._row(one) for one in ids)
-        return [Partial("history-empty", "delete", ""), Partial("history", "append", rows)]
+        found = self._parts.database.read(lambda work: room_view.new_messages(work, self._room, ids))
+        rows = "".join(self._parts.render("rooms/_message.html", message=one) for one in found)
+        return [Partial(Region.NO_MESSAGES, "delete", ""), Partial(Region.HISTORY, "append", rows)]
 
-    def _moved(self, events: Sequence[FeedEvent]) -> list[Partial]:
-        ids: set[int] = set()
-        for event in events:
-            if event.kind in _DELIVERIES_MOVED:
-                ids.update(event.data["messages"] if "messages" in event.data else [event.data["message"]])
-        rows = [(one, self._row(one, with_day=False)) for one in sorted(ids)]
-        return [Partial(dom_id("message", one), "outerMorph", html) for one, html in rows if html]
-
-    def _row(self, message_id: int, *, with_day: bool = True) -> str:
-        found = self._parts.database.read(lambda work: room_view.one_message(work, self._room, message_id))
-        if found is None:
-            return ""
-        if not with_day:
-            found = found._replace(begins_day=False)
-        return self._parts.render("rooms/_message.html", message=found)
-
-    def _surroundings(self, *, who: bool, leases: bool) -> list[Partial]:
-        present = self._parts.database.read(lambda work: room_view.present(work, self._room))
-        here = room_view.surroundings(
-            present, self._parts.machine.liveness_of(present.sessions, fresh=False) if who or leases else {}
-        )
-        wanted = {"summary": True, "room-list": True, "who": who, "leases": leases}
-        templates = {
-            "summary": "rooms/_summary.html",
-            "room-list": "rooms/_room_list.html",
-            "who": "rooms/_who.html",
-            "leases": "rooms/_leases.html",
-        }
+    def _replaced(self, ids: Sequence[int]) -> list[Partial]:
+        if not ids:
+            return []
+        found = self._parts.database.read(lambda work: room_view.some_messages(work, self._room, ids))
         return [
-            Partial(region, "outerMorph", self._parts.render(templates[region], here=here))
-            for region, is_wanted in wanted.items()
-            if is_wanted
+            Partial(
+                dom_id("message", one.id),
+                "outerMorph",
+                self._parts.render("rooms/_message.html", message=one),
+            )
+            for one in found
         ]
+
+    def _around(self, *, who: bool, leases: bool) -> list[Partial]:
+        present = self._parts.database.read(lambda work: room_view.present(work, self._room))
+        here = self._judged(present) if who or leases else room_view.surroundings(present, {})
+        partials = [
+            self._parts.replace(Region.SUMMARY, "rooms/_summary.html", here=here),
+            self._parts.replace(Region.ROOM_LIST, "rooms/_room_list.html", here=here),
+        ]
+        if who:
+            partials.append(self._parts.replace(Region.WHO, "rooms/_who.html", here=here))
+        if leases:
+            partials.append(self._parts.replace(Region.LEASES, "rooms/_leases.html", here=here))
+        return partials
+
+    def _judged(self, present: room_view.Present) -> Surroundings:
+        judged = self._parts.machine.liveness_of(present.sessions, fresh=False)
+        return room_view.surroundings(present, judged)
 
     def whole(self) -> tuple[list[Partial], int]:
         """The main part as it is now, and the newest event that it knows."""
@@ -132,11 +151,20 @@ class RoomLive:
         history, present, last = self._parts.database.read(
             lambda work: room_view.look(work, room.team_id, room.name, self._before)
         )
-        judged = self._parts.machine.liveness_of(present.sessions, fresh=False)
-        here = room_view.surroundings(present, judged)
-        body = self._parts.render("rooms/_body.html", here=here, history=history)
-        summary = self._parts.render("rooms/_summary.html", here=here)
-        return [Partial("summary", "outerMorph", summary), Partial("body", "outerMorph", body)], last
+        here = self._judged(present)
+        return [
+            self._parts.replace(Region.SUMMARY, "rooms/_summary.html", here=here),
+            self._parts.replace(Region.BODY, "rooms/_body.html", here=here, history=history),
+        ], last
+
+
+def _moved(events: Sequence[FeedEvent]) -> set[int]:
+    """The messages whose deliveries got further."""
+    moved: set[int] = set()
+    for event in events:
+        if event.kind in _DELIVERIES_MOVED:
+            moved.update(event.data["messages"] if "messages" in event.data else [event.data["message"]])
+    return moved
 
 
 def rooms_live(

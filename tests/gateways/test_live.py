@@ -24,13 +24,16 @@ class CountingPage:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.rendered = 0
+        self.says_all = False
 
     def wants(self, event: FeedEvent) -> bool:
         return event.kind == "shown"
 
-    def changes(self, events: Sequence[FeedEvent]) -> list[Partial]:
+    def changes(self, events: Sequence[FeedEvent]) -> tuple[list[Partial], int]:
         self.rendered += 1
-        return [Partial("list", "append", ",".join(str(event.id) for event in events))]
+        if self.says_all:
+            return self.whole()
+        return [Partial("list", "append", ",".join(str(event.id) for event in events))], events[-1].id
 
     def whole(self) -> tuple[list[Partial], int]:
         last = self._store.runtime.database.read(last_event_id)
@@ -130,6 +133,23 @@ def test_a_change_is_rendered_once_for_all_viewers(sqlite_store: Store, page: Co
     event = happen(sqlite_store)
     assert [viewer.sees() for viewer in viewers] == [appended(event)] * 5
     assert page.rendered == 1
+
+
+def test_a_page_that_says_more_than_the_event_repeats_none_of_it(
+    sqlite_store: Store, page: CountingPage
+) -> None:
+    viewer = Viewer(sqlite_store, page, 0)
+    first = happen(sqlite_store)
+    assert viewer.sees() == appended(first)
+    second, third = happen(sqlite_store), happen(sqlite_store)
+    page.says_all = True
+    viewer.subscription.offer(second)
+    assert viewer.sees() == everything(third.id)
+    page.says_all = False
+    viewer.subscription.offer(third)
+    fourth = happen(sqlite_store)
+    viewer.subscription.offer(fourth)
+    assert viewer.sees() == appended(fourth)
 
 
 def test_silence_is_filled_with_heartbeats(sqlite_store: Store, page: CountingPage) -> None:

@@ -6,13 +6,20 @@ from html.parser import HTMLParser
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy.dialects import sqlite
 
+from agentsroom.core.database import Reading
 from agentsroom.core.html import dom_id
+from agentsroom.core.query import Query
 from agentsroom.factory import create_app
 from agentsroom.gateways.running import Running
 from agentsroom.rooms.pages import room_url
+from agentsroom.rooms.service import room_view, rooms_view
 from agentsroom.rooms.service.room_view import PAGE_SIZE
+from agentsroom.rooms.service.rooms import get_named
 from agentsroom.rooms.service.shown import span, tile
+from agentsroom.rooms.store import pages as queries
+from agentsroom.rooms.store.pages import MOST_COUNTED, MOST_IDS
 from tests.support.stores import Seat, Store
 
 BASE = "http://127.0.0.1:8765"
@@ -224,3 +231,109 @@ def test_two_letters_stand_for_a_session(name: str, letters: str) -> None:
 )
 def test_spans_are_said_in_whole_units(seconds: int, words: str) -> None:
     assert span(seconds * 1_000) == words
+
+
+def test_unread_and_last_messages_are_told_by_room(store: Store) -> None:
+    ada, bob, far = store.join(room="front"), store.join(room="front"), store.join(room="back")
+    for seat in (ada, bob, far):
+        seat("room_leave_room", room=f"dir:{store.folder.name}")
+    ada.send("*", "first")
+    ada.send(bob.id, "second", ttl_s=60)
+    far.send(far.id, "alone")
+    assert told(store) == {"shared:front": (2, "second"), "shared:back": (1, "alone")}
+    store.clock.forward(61)
+    assert told(store) == {"shared:front": (1, "second"), "shared:back": (1, "alone")}
+    bob.receive()
+    assert told(store) == {"shared:front": (0, "second"), "shared:back": (1, "alone")}
+
+
+def told(store: Store) -> dict[str, tuple[int, str]]:
+    """Each room that has messages → how many deliveries are unread, and the last message."""
+    sight = store.runtime.database.read(lambda work: rooms_view.look(work, "home"))
+    names = {room.id: room.name for room in sight.rooms}
+    return {names[room]: (sight.unread.get(room, 0), last.body) for room, last in sight.last.items()}
+
+
+def test_no_page_of_another_team_is_counted(store: Store) -> None:
+    stranger = store.join(store.add_agent("stranger", "others"), room="front")
+    stranger.send(stranger.id)
+    sight = store.runtime.database.read(lambda work: rooms_view.look(work, "home"))
+    assert (sight.rooms, sight.unread, sight.last) == ([], {}, {})
+
+
+def test_messages_are_found_by_their_ids_in_their_room_alone(store: Store) -> None:
+    ada, far = store.join(room="front"), store.join(room="back")
+    far("room_leave_room", room=f"dir:{store.folder.name}")
+    here, there = ada.send(ada.id)["message_id"], far.send(far.id)["message_id"]
+
+    def found(work: Reading) -> list[int]:
+        room = get_named(work, "home", "shared:front")
+        return [one.id for one in room_view.some_messages(work, room, [there, here, 10**6])]
+
+    assert store.runtime.database.read(found) == [here]
+
+
+QUERIES = {name: one for name, one in vars(queries).items() if isinstance(one, Query)}
+PARAMETERS = {
+    **dict.fromkeys(("room", "now", "most", *(f"id_{number}" for number in range(MOST_IDS))), 1),
+    "team": "home",
+}
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_no_query_of_the_pages_goes_through_a_table_that_only_grows(
+    sqlite_store: Store, query: Query
+) -> None:
+    sql, parameters = query.on(sqlite.dialect(paramstyle="qmark"), PARAMETERS)
+    with sqlite_store.runtime.database.engine.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", tuple(parameters)).all()
+    scanned = [
+        row[3] for row in plan if re.match(r"SCAN (deliveries|messages|message_rooms|sessions)\b", row[3])
+    ]
+    assert [one for one in scanned if not one.endswith("ix_deliveries_unread")] == []
+
+
+def test_what_every_event_looks_up_costs_the_same_however_long_the_history(
+    sqlite_store: Store, pair: tuple[Seat, Seat]
+) -> None:
+    ada, bob = pair
+    costs = []
+    for _ in range(2):
+        add_read_messages(sqlite_store, ada, bob, MOST_COUNTED)
+        ada.send("*")
+        bob.receive(limit=1)
+        costs.append(cost_of_a_look(sqlite_store))
+    assert costs[0] == costs[1]
+
+
+def add_read_messages(store: Store, sender: Seat, recipient: Seat, count: int) -> None:
+    """To shared:front, without the work of sending them."""
+    statements = {
+        "INSERT INTO messages (team_id, sender_id, selector, subject, body, created_at) "
+        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?) "
+        "SELECT 'home', ?, '*', '', 'x', 1 FROM numbers": (count, sender.id),
+        "INSERT INTO message_rooms (room_id, message_id) "
+        "SELECT rooms.id, messages.id FROM rooms, messages "
+        "WHERE rooms.name = ? AND messages.id NOT IN (SELECT message_id FROM deliveries)": ("shared:front",),
+        "INSERT INTO deliveries (message_id, recipient_id, state, state_at) "
+        "SELECT id, ?, 'read', 1 FROM messages WHERE id NOT IN (SELECT message_id FROM deliveries)": (
+            recipient.id,
+        ),
+    }
+    with store.runtime.database.engine.connect() as connection:
+        for sql, parameters in statements.items():
+            connection.exec_driver_sql(sql, parameters)
+
+
+def cost_of_a_look(store: Store) -> int:
+    """Steps of SQLite's machine for what the open pages look up at every event."""
+    steps: list[None] = []
+
+    def look(work: Reading) -> None:
+        work.cursor.connection.set_progress_handler(lambda: steps.append(None), 1)
+        rooms_view.look(work, "home")
+        room_view.present(work, get_named(work, "home", "shared:front"))
+        work.cursor.connection.set_progress_handler(None, 1)
+
+    store.runtime.database.read(look)
+    return len(steps)

@@ -1,8 +1,10 @@
 """Queries that only the browser's pages ask: many rooms or deliveries at once; returns rows, decides nothing."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from sqlalchemy import Select, and_, bindparam, func, or_, select
+from sqlalchemy import and_, bindparam, func, or_, select
+from sqlalchemy.orm import aliased
 
 from agentsroom.core.database import Reading
 from agentsroom.core.query import Query
@@ -18,23 +20,38 @@ class NamedDelivery(NamedTuple):
     recipient_label: str | None
 
 
+MOST_IDS = 100
+"""As many messages are asked for by their ids at once."""
+MOST_COUNTED = 10_000
+"""A room's messages are counted up to here: counting all of them takes ever longer."""
+
 _is_present = and_(Membership.left_at.is_(None), Session.left_at.is_(None))
 _may_still_be_read = or_(Delivery.expires_at.is_(None), Delivery.expires_at > bindparam("now"))
-_named_delivery: Select[Any] = select(
-    *(getattr(Delivery, name) for name in DeliveryRow._fields), Session.label
-).outerjoin(Session, Session.id == Delivery.recipient_id)
+_places = tuple(f"id_{number}" for number in range(MOST_IDS))
+"""Parameters for MOST_IDS ids: one prepared statement whatever their number."""
 
 _NAMED_DELIVERIES_OF = Query(
-    _named_delivery.where(Delivery.message_id == bindparam("message")).order_by(Delivery.recipient_id)
+    select(*(getattr(Delivery, name) for name in DeliveryRow._fields), Session.label)
+    .outerjoin(Session, Session.id == Delivery.recipient_id)
+    .where(Delivery.message_id.in_([bindparam(place) for place in _places]))
+    .order_by(Delivery.message_id, Delivery.recipient_id)
 )
-_NAMED_DELIVERIES_IN = Query(
-    _named_delivery.join(MessageRoom, MessageRoom.message_id == Delivery.message_id)
+_IN_HISTORY = Query(
+    select(*(getattr(Message, name) for name in MessageRow._fields))
+    .join(MessageRoom, MessageRoom.message_id == Message.id)
     .where(
         MessageRoom.room_id == bindparam("room"),
-        MessageRoom.message_id >= bindparam("oldest"),
-        MessageRoom.message_id <= bindparam("newest"),
+        MessageRoom.message_id.in_([bindparam(place) for place in _places]),
     )
-    .order_by(Delivery.message_id, Delivery.recipient_id)
+    .order_by(Message.id)
+)
+_COUNT_IN_ROOM = Query(
+    select(func.count()).select_from(
+        select(MessageRoom.message_id)
+        .where(MessageRoom.room_id == bindparam("room"))
+        .limit(bindparam("most"))
+        .subquery()
+    )
 )
 _PRESENT_BY_ROOM = Query(
     select(Membership.room_id, *(getattr(Session, name) for name in SessionRow._fields))
@@ -42,15 +59,21 @@ _PRESENT_BY_ROOM = Query(
     .where(Session.team_id == bindparam("team"), _is_present)
     .order_by(Membership.room_id, Session.joined_at, Session.id)
 )
-_newest = (
-    select(MessageRoom.room_id, func.max(MessageRoom.message_id).label("message_id"))
-    .group_by(MessageRoom.room_id)
-    .subquery()
+_also_in = aliased(Membership)
+_LOWEST_CAPS = Query(
+    select(Membership.session_id, func.min(Room.cap))
+    .join(_also_in, and_(_also_in.session_id == Membership.session_id, _also_in.left_at.is_(None)))
+    .join(Room, Room.id == _also_in.room_id)
+    .where(Membership.room_id == bindparam("room"), Membership.left_at.is_(None), Room.cap.is_not(None))
+    .group_by(Membership.session_id)
+)
+_newest_of_room = (
+    select(func.max(MessageRoom.message_id)).where(MessageRoom.room_id == Room.id).scalar_subquery()
 )
 _LAST_MESSAGES = Query(
-    select(_newest.c.room_id, *(getattr(Message, name) for name in MessageRow._fields))
-    .join(Message, Message.id == _newest.c.message_id)
-    .where(Message.team_id == bindparam("team"))
+    select(Room.id, *(getattr(Message, name) for name in MessageRow._fields))
+    .join(Message, Message.id == _newest_of_room)
+    .where(Room.team_id == bindparam("team"))
 )
 _LEASE_HOLDERS = Query(
     select(Membership.room_id, Lease.session_id)
@@ -62,28 +85,41 @@ _LEASE_HOLDERS = Query(
         Lease.expires_at > bindparam("now"),
     )
 )
+# Materialized one by one: else SQLite goes through all of a room's messages to find the few that are unread.
+_unread = (
+    select(Delivery.message_id).where(UNREAD, _may_still_be_read).cte("unread").prefix_with("MATERIALIZED")
+)
+_unread_in = (
+    select(MessageRoom.room_id)
+    .join(_unread, _unread.c.message_id == MessageRoom.message_id)
+    .cte("unread_in")
+    .prefix_with("MATERIALIZED")
+)
 _UNREAD_BY_ROOM = Query(
-    select(MessageRoom.room_id, func.count())
-    .join(Delivery, Delivery.message_id == MessageRoom.message_id)
-    .join(Room, Room.id == MessageRoom.room_id)
-    .where(Room.team_id == bindparam("team"), UNREAD, _may_still_be_read)
-    .group_by(MessageRoom.room_id)
-)
-_IN_ROOM = Query(
-    select(MessageRoom.message_id).where(
-        MessageRoom.room_id == bindparam("room"), MessageRoom.message_id == bindparam("message")
-    )
+    select(_unread_in.c.room_id, func.count())
+    .join(Room, Room.id == _unread_in.c.room_id)
+    .where(Room.team_id == bindparam("team"))
+    .group_by(_unread_in.c.room_id)
 )
 
 
-def named_deliveries_of(work: Reading, message_id: int) -> list[NamedDelivery]:
-    return [_named(row) for row in work.rows(_NAMED_DELIVERIES_OF, message=message_id)]
+def named_deliveries_of(work: Reading, message_ids: Sequence[int]) -> dict[int, list[NamedDelivery]]:
+    """The id of each of the messages (up to MOST_IDS) that has deliveries → these."""
+    found: dict[int, list[NamedDelivery]] = {}
+    for *delivery, label in work.rows(_NAMED_DELIVERIES_OF, **_placed(message_ids)):
+        named = NamedDelivery(DeliveryRow(*delivery), label)
+        found.setdefault(named.delivery.message_id, []).append(named)
+    return found
 
 
-def named_deliveries_in_room(work: Reading, room_id: int, oldest: int, newest: int) -> list[NamedDelivery]:
-    """Deliveries of the room's messages from the id `oldest` to `newest`."""
-    rows = work.rows(_NAMED_DELIVERIES_IN, room=room_id, oldest=oldest, newest=newest)
-    return [_named(row) for row in rows]
+def messages_in_history(work: Reading, room_id: int, message_ids: Sequence[int]) -> list[MessageRow]:
+    """Those of the messages (up to MOST_IDS) that stand in the room's history, oldest first."""
+    return [MessageRow(*row) for row in work.rows(_IN_HISTORY, room=room_id, **_placed(message_ids))]
+
+
+def count_in_room(work: Reading, room_id: int) -> int:
+    """How many messages its history has; MOST_COUNTED when there are more."""
+    return int(work.value(_COUNT_IN_ROOM, room=room_id, most=MOST_COUNTED))
 
 
 def present_by_room(work: Reading, team_id: str) -> dict[int, list[SessionRow]]:
@@ -92,6 +128,11 @@ def present_by_room(work: Reading, team_id: str) -> dict[int, list[SessionRow]]:
     for room_id, *session in work.rows(_PRESENT_BY_ROOM, team=team_id):
         present.setdefault(room_id, []).append(SessionRow(*session))
     return present
+
+
+def lowest_caps_in_room(work: Reading, room_id: int) -> dict[str, int]:
+    """The id of each member of the room that is in a room with a cap → the lowest cap of its rooms."""
+    return {session_id: int(cap) for session_id, cap in work.rows(_LOWEST_CAPS, room=room_id)}
 
 
 def last_message_by_room(work: Reading, team_id: str) -> dict[int, MessageRow]:
@@ -112,10 +153,7 @@ def unread_by_room(work: Reading, team_id: str) -> dict[int, int]:
     return {room_id: int(count) for room_id, count in rows}
 
 
-def is_in_history(work: Reading, room_id: int, message_id: int) -> bool:
-    return work.row(_IN_ROOM, room=room_id, message=message_id) is not None
-
-
-def _named(row: tuple[Any, ...]) -> NamedDelivery:
-    *delivery, label = row
-    return NamedDelivery(DeliveryRow(*delivery), label)
+def _placed(ids: Sequence[int]) -> dict[str, int]:
+    """A value for each place; the places that are left over name nothing."""
+    assert len(ids) <= MOST_IDS
+    return {place: ids[number] if number < len(ids) else 0 for number, place in enumerate(_places)}
