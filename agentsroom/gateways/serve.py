@@ -56,6 +56,7 @@ def serve(settings: Settings, make_app: MakeApp, *, backend: Backend | None = No
         )
         running = _introduce(settings, listener.getsockname()[1])
         try:
+            _check(runtime)  # before anything answers: a big store takes long
             server = Server(listener, make_app(settings, runtime, running))
             _run(settings, runtime, server, running)
         finally:
@@ -124,41 +125,32 @@ def _introduce(settings: Settings, port: int) -> Running:
     )
 
 
-class _Outcome:
-    """Keeps what a block raised: gevent prints whatever a function raises on a native thread."""
-
-    def __init__(self) -> None:
-        self.result: Any = None
-        self.error: BaseException | None = None
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
-        self.error = error
-        return True
-
-
 def _in_native_thread(writer: ThreadPool, unit: Callable[[], Any]) -> Any:
     """Runs the unit on the writer's thread while other greenlets go on; raises what it raises."""
 
-    def act() -> _Outcome:
-        outcome = _Outcome()
-        with outcome:
-            outcome.result = unit()
-        return outcome
+    def act() -> tuple[Any, BaseException | None]:
+        try:
+            return unit(), None
+        except (
+            BaseException
+        ) as error:  # gevent prints what a function raises there; the caller raises it again
+            return None, error
 
-    done = writer.apply(act)
-    if done.error is not None:
-        raise done.error
-    return done.result
+    result, error = writer.apply(act)
+    if error is not None:
+        raise error
+    return result
+
+
+def _check(runtime: Runtime) -> None:
+    """Opens the store and tells what is damaged in it."""
+    found = runtime.database.check()
+    if found != "ok":
+        click.echo(f"The store is damaged: {found}\nRestore a backup of it.", err=True)
 
 
 def _greet(settings: Settings, runtime: Runtime, running: Running) -> None:
     """How to get in: a login link at each start, the default agent's key at the first one."""
-    found = runtime.database.check()
-    if found != "ok":
-        click.echo(f"The store is damaged: {found}\nRestore a backup of it.", err=True)
     link = runtime.database.write(access.create_login_link)
     new = runtime.database.write(lambda work: access.first_key(work, access.DEFAULT_AGENT))
     base = settings.url.rstrip("/") or running.url

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 from pathlib import Path
@@ -136,6 +137,29 @@ def test_a_tab_that_is_gone_is_freed_at_once(home: Path) -> None:
 def sockets_of(server: WebServer) -> int:
     folder = Path(f"/proc/{server.process.pid}/fd")
     return sum(os.readlink(one).startswith("socket:") for one in list(folder.iterdir()) if one.is_symlink())
+
+
+def test_the_store_is_checked_before_there_is_anything_that_answers(home: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    command = [APP[0], "-m", "tests.support.traced_server"]
+    with WebServer(home, command, AGENTS_ROOM_TEST_TRACE=str(trace)):
+        before, made, after = trace.read_text().partition("-- the app is made")
+    assert made
+    assert "quick_check" in before
+    assert "quick_check" not in after
+
+
+def test_damage_is_told_and_the_rest_is_served(home: Path) -> None:
+    with WebServer(home):
+        pass
+    with sqlite3.connect(home / "room.db") as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute("DELETE FROM sqlite_master WHERE name = 'ix_sessions_team_id'")
+    connection.close()
+    with WebServer(home) as server, server.connect() as browser:
+        assert "The store is damaged" in server.output
+        assert "Restore a backup" in server.output
+        assert browser.get("/rooms")[0] == 200
 
 
 def test_an_idle_server_with_an_open_page_asks_the_store_nothing(home: Path, tmp_path: Path) -> None:
