@@ -145,8 +145,8 @@ class Gate:
 
 
 def own_hosts(settings: Settings, port: int) -> frozenset[str]:
-    """What a Host header may say: exactly these."""
-    names = {settings.host, "localhost"}
+    """What a Host header may say, in lower case: exactly these."""
+    names = {settings.host.lower(), "localhost"}
     with contextlib.suppress(ValueError):  # a name is no address
         if ip_address(settings.host).is_unspecified:
             names |= {"127.0.0.1", "::1"}

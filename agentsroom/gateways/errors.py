@@ -7,20 +7,25 @@ from flask import Flask, Response, jsonify, make_response, render_template, requ
 from htmx_flask.requests import HtmxAwareRequest
 from werkzeug.exceptions import HTTPException
 
-from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.errors import AgentsRoomError, Forbidden, NotFound, Unauthenticated
 
 _log = logging.getLogger(__name__)
 
 _NEVER_PAGES = ("/api/", "/mcp", "/live", "/healthz")
-_CODES = {
-    400: "bad_request",
-    401: "unauthenticated",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    413: "too_large",
-    415: "unsupported_media_type",
-    429: "too_many_requests",
+_ONLY_HTTP = {
+    400: (
+        "bad_request",
+        "The request is none that is taken here; the status may be another 4xx that says more.",
+    ),
+    405: ("method_not_allowed", "The address takes no such method; `Allow` names those that it takes."),
+    413: ("too_large", "The request is bigger than what is taken."),
+    415: ("unsupported_media_type", "The body is of a type that is not taken."),
+    429: ("too_many_requests", "Too many tries; `Retry-After` says after how many seconds another is welcome."),
+    500: ("internal", "Something broke in the server; its output says more, and nothing was half-written."),
+}
+"""The codes that no error of ours has, and what each means."""
+_CODES = {one.status: one.code for one in (Unauthenticated, Forbidden, NotFound)} | {
+    status: code for status, (code, _) in _ONLY_HTTP.items()
 }
 _MESSAGES = {
     404: ("Nothing is here.", "Look at the address, or start from the rooms."),
@@ -35,6 +40,11 @@ def render_errors(app: Flask) -> None:
     app.register_error_handler(AgentsRoomError, _of_ours)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _of_a_fault)
+
+
+def http_errors() -> list[tuple[str, int, str]]:
+    """Code, status and meaning of each error that only HTTP has."""
+    return [(code, status, meaning) for status, (code, meaning) in _ONLY_HTTP.items()]
 
 
 def wants_page() -> bool:
@@ -53,7 +63,8 @@ def _of_http(error: HTTPException) -> Response:
     if status < 400:
         return make_response(error.get_response())
     message, hint = _MESSAGES.get(status, (error.description or error.name, None))
-    answer = {"code": _CODES.get(status, "error"), "message": message}
+    code = _CODES.get(status) or _CODES[400 if status < 500 else 500]
+    answer = {"code": code, "message": message}
     rendered = _render(status, answer if hint is None else {**answer, "hint": hint})
     for name in ("Allow", "Retry-After"):
         if value := error.get_response().headers.get(name):
@@ -64,7 +75,7 @@ def _of_http(error: HTTPException) -> Response:
 def _of_a_fault(error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
     hint = "The server's output says more. Try again; nothing was half-written."
-    return _render(500, {"code": "internal", "message": "Something broke in the server.", "hint": hint})
+    return _render(500, {"code": _CODES[500], "message": "Something broke in the server.", "hint": hint})
 
 
 def _render(status: int, answer: dict[str, Any]) -> Response:

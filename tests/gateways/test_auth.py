@@ -3,22 +3,27 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, abort, request
 from flask.testing import FlaskClient
+from werkzeug.exceptions import default_exceptions
 from werkzeug.test import TestResponse
 
 from agentsroom.access import service as access
 from agentsroom.access.routes import EVERYBODY, audience_of, public
+from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.settings import Settings
 from agentsroom.factory import FAILED_LOGINS, create_app
 from agentsroom.gateways.auth import UndeclaredRoute, check_declared, own_hosts
+from agentsroom.gateways.errors import http_errors
 from agentsroom.gateways.running import Running
 from tests.support.stores import Store
+from tests.support.wiki_tables import subclasses
 
 BASE = "http://127.0.0.1:8765"
 RUNNING = Running(url=BASE, port=8765, pid=1, instance_id="i", token="the-token-of-serve-json")
@@ -174,7 +179,16 @@ def test_host_must_be_one_of_ours_exactly(sqlite_store: Store, host: str, status
 def test_hosts_of_other_addresses() -> None:
     assert own_hosts(Settings(host=UNSPECIFIED), 80) >= {"127.0.0.1", "127.0.0.1:80", "localhost"}
     assert own_hosts(Settings(host="::1"), 8765) == {"[::1]:8765", "localhost:8765"}
-    assert own_hosts(Settings(host="box.example.org"), 1) == {"box.example.org:1", "localhost:1"}
+    assert own_hosts(Settings(host="Box.Example.org"), 1) == {"box.example.org:1", "localhost:1"}
+
+
+@pytest.mark.parametrize(("proxies", "host"), [(0, "127.0.0.1:8765"), (1, "near"), (2, "far")])
+def test_as_many_proxies_are_believed_as_there_are(sqlite_store: Store, proxies: int, host: str) -> None:
+    settings = replace(sqlite_store.settings, proxies=proxies, url=f"https://{host}")
+    app = create_app(settings, sqlite_store.runtime, RUNNING)
+    app.view_functions["healthz"] = public(lambda: request.host)
+    headers = {"X-Forwarded-Host": "evil, far, near"}
+    assert browser_of(app).get("/healthz", headers=headers).text == host
 
 
 @pytest.mark.parametrize(
@@ -299,6 +313,38 @@ def test_every_answer_carries_the_policy(client: FlaskClient) -> None:
             assert "unsafe" not in policy
             assert response.headers["X-Content-Type-Options"] == "nosniff"
             assert response.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_health_tells_that_the_store_can_not_be_read_and_no_more(
+    client: FlaskClient, sqlite_store: Store
+) -> None:
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json) == (200, {"status": "ok"})
+    path = sqlite_store.settings.database_path
+    assert path is not None
+    sqlite_store.runtime.database.close()
+    path.write_bytes(b"no database" * 1_000)
+    answer = client.get("/healthz")
+    assert answer.status_code == 503
+    assert answer.json is not None
+    assert answer.json["error"]["code"] == "store_unavailable"
+    assert answer.headers["Retry-After"]
+    assert str(path) not in answer.text
+
+
+def test_each_error_that_http_alone_has_is_listed(app: Flask, client: FlaskClient) -> None:
+    ours = {one.code for one in subclasses(AgentsRoomError)}
+    listed = {code: status for code, status, _ in http_errors()}
+    assert not ours & set(listed)
+    for status in sorted(default_exceptions):
+        app.view_functions["healthz"] = public(partial(abort, status))
+        answer = client.get("/healthz")
+        assert answer.status_code == status
+        assert answer.json is not None
+        code = answer.json["error"]["code"]
+        assert code in ours | set(listed)
+        if status in listed.values():
+            assert listed[code] == status
 
 
 def test_an_error_is_a_page_for_a_person_and_json_for_a_program(client: FlaskClient) -> None:
