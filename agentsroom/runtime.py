@@ -56,7 +56,5 @@ class Runtime:
 
 
 def make_registry(settings: Settings, machine: Machine) -> Registry:
-    """Every tool of the sets that AGENTS_ROOM_TOOLS names."""
-    sets = {"rooms": room_tools(machine)}
-    shown = [tool for name in settings.tool_sets for tool in sets.get(name, ())]
-    return Registry(tuple(shown), settings)
+    """Every tool of the product; AGENTS_ROOM_TOOLS says which of them an MCP client is shown."""
+    return Registry(room_tools(machine), settings)

@@ -7,17 +7,18 @@ from agentsroom.core.models import Base
 
 
 class Team(Base):
-    """What rooms, projects and devices belong to; its id is a slug, fixed at creation."""
+    """What rooms, projects and devices belong to; its id is a slug, fixed at creation and never given again."""
 
     __tablename__ = "teams"
 
     id: Mapped[str] = mapped_column(Text, primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     created_at: Mapped[int] = mapped_column(BigInteger)
+    deleted_at: Mapped[int | None] = mapped_column(BigInteger)
 
 
 class Agent(Base):
-    """Who an agent's sessions act as; its id is a slug, unique in the store."""
+    """Who an agent's sessions act as; its id is a slug, unique in the store, and never given to another."""
 
     __tablename__ = "agents"
 
@@ -25,6 +26,7 @@ class Agent(Base):
     team_id: Mapped[str] = mapped_column(ForeignKey("teams.id"), index=True)
     name: Mapped[str] = mapped_column(Text)
     created_at: Mapped[int] = mapped_column(BigInteger)
+    deleted_at: Mapped[int | None] = mapped_column(BigInteger)
 
 
 class AgentKey(Base):

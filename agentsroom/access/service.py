@@ -26,8 +26,8 @@ class NewKey(NamedTuple):
 def create_team(work: Writing, team_id: str, name: str) -> TeamRow:
     """Raises InvalidArgument or Conflict."""
     _check_slug("team", team_id)
-    if store.find_team(work, team_id) is not None:
-        raise Conflict(f"The team {team_id} is there already.")
+    if store.is_team_id_used(work, team_id):
+        raise Conflict(f"The team id {team_id} is in use, or was; an id is never given again.")
     store.insert_team(work, team_id, name)
     work.emit("team_created", team_id, name=name)
     return get_team(work, team_id)
@@ -64,8 +64,8 @@ def create_agent(work: Writing, agent_id: str, team_id: str, name: str) -> Agent
     """Raises InvalidArgument, NotFound (the team) or Conflict."""
     _check_slug("agent", agent_id)
     get_team(work, team_id)
-    if store.find_agent(work, agent_id) is not None:
-        raise Conflict(f"The agent {agent_id} is there already; agent ids are unique in the store.")
+    if store.is_agent_id_used(work, agent_id):
+        raise Conflict(f"The agent id {agent_id} is in use, or was; an id is never given again.")
     store.insert_agent(work, agent_id, team_id, name)
     work.emit("agent_created", team_id, agent=agent_id, name=name)
     return get_agent(work, agent_id)

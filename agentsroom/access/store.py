@@ -38,26 +38,34 @@ class LoginLinkRow(NamedTuple):
     used_at: int | None
 
 
-_agents_of = select(func.count(Agent.id)).where(Agent.team_id == Team.id).scalar_subquery()
+_agents_of = (
+    select(func.count(Agent.id)).where(Agent.team_id == Team.id, Agent.deleted_at.is_(None)).scalar_subquery()
+)
 _live_keys = (
     select(func.count(AgentKey.public_id))
     .where(AgentKey.agent_id == Agent.id, AgentKey.revoked_at.is_(None))
     .scalar_subquery()
 )
-_team = select(Team.id, Team.name, Team.created_at, _agents_of)
-_agent = select(Agent.id, Agent.team_id, Agent.name, Agent.created_at, _live_keys)
+_team = select(Team.id, Team.name, Team.created_at, _agents_of).where(Team.deleted_at.is_(None))
+_agent = select(Agent.id, Agent.team_id, Agent.name, Agent.created_at, _live_keys).where(
+    Agent.deleted_at.is_(None)
+)
 
 _TEAMS = Query(_team.order_by(Team.id))
 _TEAM = Query(_team.where(Team.id == bindparam("id")))
 _INSERT_TEAM = Query(insert(Team), ("id", "name", "created_at"))
 _RENAME_TEAM = Query(update(Team).where(Team.id == bindparam("team")).values(name=bindparam("name")))
-_DELETE_TEAM = Query(delete(Team).where(Team.id == bindparam("id")))
+_DELETE_TEAM = Query(update(Team).where(Team.id == bindparam("team")).values(deleted_at=bindparam("now")))
+_TEAM_ID_USED = Query(select(Team.id).where(Team.id == bindparam("id")))
 
 _AGENTS = Query(_agent.order_by(Agent.team_id, Agent.id))
 _AGENT = Query(_agent.where(Agent.id == bindparam("id")))
 _INSERT_AGENT = Query(insert(Agent), ("id", "team_id", "name", "created_at"))
 _RENAME_AGENT = Query(update(Agent).where(Agent.id == bindparam("agent")).values(name=bindparam("name")))
-_DELETE_AGENT = Query(delete(Agent).where(Agent.id == bindparam("id")))
+_DELETE_AGENT = Query(
+    update(Agent).where(Agent.id == bindparam("agent")).values(deleted_at=bindparam("now"))
+)
+_AGENT_ID_USED = Query(select(Agent.id).where(Agent.id == bindparam("id")))
 
 _key = select(
     AgentKey.public_id, AgentKey.agent_id, AgentKey.secret_hash, AgentKey.created_at, AgentKey.revoked_at
@@ -108,7 +116,13 @@ def rename_team(work: Writing, team_id: str, name: str) -> None:
 
 
 def delete_team(work: Writing, team_id: str) -> None:
-    work.run(_DELETE_TEAM, id=team_id)
+    """Its row stays, and with it the history of its rooms; its id is never another's."""
+    work.run(_DELETE_TEAM, team=team_id, now=work.now)
+
+
+def is_team_id_used(work: Reading, team_id: str) -> bool:
+    """Whether a team has, or had, that id."""
+    return work.row(_TEAM_ID_USED, id=team_id) is not None
 
 
 def agents(work: Reading) -> list[AgentRow]:
@@ -129,8 +143,14 @@ def rename_agent(work: Writing, agent_id: str, name: str) -> None:
 
 
 def delete_agent(work: Writing, agent_id: str) -> None:
+    """Its keys go; its row stays, so that its id is never another's."""
     work.run(_DELETE_KEYS_OF, agent=agent_id)
-    work.run(_DELETE_AGENT, id=agent_id)
+    work.run(_DELETE_AGENT, agent=agent_id, now=work.now)
+
+
+def is_agent_id_used(work: Reading, agent_id: str) -> bool:
+    """Whether an agent has, or had, that id."""
+    return work.row(_AGENT_ID_USED, id=agent_id) is not None
 
 
 def keys_of(work: Reading, agent_id: str) -> list[KeyRow]:

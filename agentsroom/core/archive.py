@@ -1,8 +1,8 @@
 """Takes old events out of the append-only table: written to JSON Lines first, and an event says so."""
 
+import functools
 import json
 import os
-from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -12,6 +12,7 @@ from agentsroom.core.clock import iso
 from agentsroom.core.database import Database, Writing
 from agentsroom.core.errors import Conflict
 from agentsroom.core.feed import events_after
+from agentsroom.core.files import whole_file
 from agentsroom.core.models import Event
 from agentsroom.core.query import Query
 
@@ -29,15 +30,10 @@ def archive_events(database: Database, before: int, target: Path) -> int:
     last = database.read(lambda work: work.value(_LAST_BEFORE, moment=before))
     if last is None:
         return 0
-    unfinished = target.with_name(f".{target.name}.tmp-{os.getpid()}")
-    try:
-        with unfinished.open("x") as file:
-            written = _write_events(database, int(last), file)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(target) as partial, partial.open("w") as file:
+        written = _write_events(database, int(last), file)
+        file.flush()
+        os.fsync(file.fileno())
     database.write(lambda work: _delete(work, database, int(last), written, target))
     return written
 
@@ -45,7 +41,7 @@ def archive_events(database: Database, before: int, target: Path) -> int:
 def _write_events(database: Database, last: int, file: IO[str]) -> int:
     written, after = 0, 0
     while after < last:
-        for event in database.read(partial(events_after, after=after)):
+        for event in database.read(functools.partial(events_after, after=after)):
             after = event.id
             if event.id > last:
                 break

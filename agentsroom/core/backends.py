@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from sqlalchemy import Engine, QueuePool, create_engine, event, make_url
 
 from agentsroom.core.errors import AgentsRoomError, StoreBusy, StoreUnavailable
+from agentsroom.core.files import whole_file
 from agentsroom.core.settings import Settings, make_home
 
 NOTIFY_CHANNEL = "agents_room"
@@ -37,15 +38,15 @@ class Backend(Protocol):
         """An engine whose connections are in autocommit: the unit of work says BEGIN and COMMIT itself."""
         ...
 
-    def write_lock(self) -> contextlib.AbstractContextManager[None]:
-        """Held around each write transaction; raises StoreBusy, naming the holder, at the deadline."""
+    def write_lock(self, patience_s: float, /) -> contextlib.AbstractContextManager[None]:
+        """Held around each write transaction; raises StoreBusy, naming the holder, after that time."""
         ...
 
     def begin_read(self, cursor: Any) -> None:
         """Opens a transaction whose queries all see the same moment."""
         ...
 
-    def begin_write(self, cursor: Any) -> None:
+    def begin_write(self, cursor: Any, patience_s: float, /) -> None:
         """Opens a transaction that no other write overlaps."""
         ...
 
@@ -89,7 +90,7 @@ class SqliteBackend:
     def __init__(self, path: Path, settings: Settings, sleep: Sleep) -> None:
         self.path = path
         self._settings = settings
-        self._lock = WriteLock(path.with_name(path.name + ".lock"), settings.busy_s, sleep)
+        self.lock = WriteLock(path.with_name(path.name + ".lock"), sleep)
 
     def engine(self) -> Engine:
         try:
@@ -137,13 +138,13 @@ class SqliteBackend:
         connection.execute("PRAGMA recursive_triggers=ON")
         connection.execute("PRAGMA foreign_keys=ON")
 
-    def write_lock(self) -> contextlib.AbstractContextManager[None]:
-        return self._lock.held()
+    def write_lock(self, patience_s: float) -> contextlib.AbstractContextManager[None]:
+        return self.lock.held(patience_s)
 
     def begin_read(self, cursor: Any) -> None:
         cursor.execute("BEGIN")
 
-    def begin_write(self, cursor: Any) -> None:
+    def begin_write(self, cursor: Any, _patience_s: float) -> None:
         cursor.execute("BEGIN IMMEDIATE")
 
     def announce(self, cursor: Any) -> None:
@@ -168,7 +169,7 @@ class SqliteBackend:
 
     def backup(self, target: Path) -> None:
         with (
-            _complete(target) as partial,
+            whole_file(target) as partial,
             contextlib.closing(self._connect()) as source,
             contextlib.closing(sqlite3.connect(partial)) as copy,
         ):
@@ -187,18 +188,6 @@ class SqliteBackend:
                 f"The store {self.path} {reason}.", hint="agents-room doctor", retry_after=10
             )
         return None
-
-
-@contextlib.contextmanager
-def _complete(target: Path) -> Iterator[Path]:
-    """An empty file for its owner alone, which takes the name of the target when all is written to it."""
-    partial = target.with_name(f".{target.name}.tmp-{os.getpid()}")
-    try:
-        partial.touch(mode=0o600)
-        yield partial
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _sqlite_trouble(name: str, error: Exception) -> str | None:
@@ -228,31 +217,33 @@ class WriteLock:
     QUEUE_S = 0.002
     """Between two tries to get the turn."""
 
-    def __init__(self, path: Path, patience_s: float, sleep: Sleep) -> None:
+    def __init__(self, path: Path, sleep: Sleep) -> None:
         self.works = True
         self._lock = LockFile(path)
         self._turn = LockFile(path.with_name(path.name + ".turn"))
-        self._patience_s = patience_s
         self._sleep = sleep
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Raises StoreBusy, naming the holder, when it is not to be had in time."""
+    def held(self, patience_s: float) -> Iterator[None]:
+        """Raises StoreBusy, naming the holder, when it is not to be had in that time."""
         if not self.works:
             yield
             return
-        self._acquire()
+        self._acquire(patience_s)
         try:
             yield
         finally:
-            self._lock.release()
+            if self.works:
+                self._lock.release()
 
-    def _acquire(self) -> None:
-        deadline = time.monotonic() + self._patience_s
+    def _acquire(self, patience_s: float) -> None:
+        deadline = time.monotonic() + patience_s
         try:
-            self._take(self._turn, self.QUEUE_S, deadline)
+            if not self._take(self._turn, self.QUEUE_S, deadline):
+                raise self._busy(patience_s)
             try:
-                self._take(self._lock, self.NEXT_S, deadline)
+                if not self._take(self._lock, self.NEXT_S, deadline):
+                    raise self._busy(patience_s)
             finally:
                 self._turn.release()
         except OSError as error:
@@ -262,16 +253,17 @@ class WriteLock:
         else:
             self._lock.sign()
 
-    def _take(self, file: "LockFile", pause_s: float, deadline: float) -> None:
+    def _take(self, file: "LockFile", pause_s: float, deadline: float) -> bool:
         while not file.try_take():
             if time.monotonic() >= deadline:
-                raise self._busy()
+                return False
             self._sleep(pause_s)
+        return True
 
-    def _busy(self) -> StoreBusy:
+    def _busy(self, patience_s: float) -> StoreBusy:
         holder = self._lock.signature()
         return StoreBusy(
-            f"Process {holder} held the store's write lock for {self._patience_s:g} s; nothing was written.",
+            f"Process {holder} held the store's write lock for {patience_s:g} s; nothing was written.",
             hint="Try again; if it goes on, look at that process.",
             holder=holder,
             retry_after=1,
@@ -332,15 +324,15 @@ class PostgresBackend:
             self._settings.database_url, isolation_level="AUTOCOMMIT", pool_pre_ping=True, **_POOL
         )
 
-    def write_lock(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
+    def write_lock(self, _patience_s: float) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()  # begin_write waits
 
     def begin_read(self, cursor: Any) -> None:
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-    def begin_write(self, cursor: Any) -> None:
+    def begin_write(self, cursor: Any, patience_s: float) -> None:
         cursor.execute("BEGIN")
-        cursor.execute(f"SET LOCAL lock_timeout = '{self._settings.busy_s}s'")
+        cursor.execute(f"SET LOCAL lock_timeout = {round(patience_s * 1_000)}")
         cursor.execute(f"SELECT pg_advisory_xact_lock({self.LOCK_KEY})")
 
     def announce(self, cursor: Any) -> None:
@@ -376,15 +368,24 @@ class PostgresBackend:
         url = make_url(self._settings.database_url).set(drivername="postgresql")
         environment = {**os.environ, "PGPASSWORD": url.password or ""}  # a command line is seen by every user
         address = url.set(password=None).render_as_string()
-        with _complete(target) as partial:
+        with whole_file(target) as partial:
             command = [program, "--format=custom", f"--file={partial}", address]
-            subprocess.run(command, check=True, env=environment)
+            made = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                raise StoreUnavailable(f"pg_dump made no backup: {made.stderr.strip()}")
 
     def translate(self, error: Exception) -> AgentsRoomError | None:
-        state = getattr(error, "sqlstate", None)
         store = self._settings.store_name
+        if isinstance(error, ImportError):
+            text = f"The store {store} needs psycopg, which is not installed."
+            return StoreUnavailable(text, hint="pip install 'agents-room[postgres]'")
+        if not hasattr(error, "sqlstate"):
+            return None  # none of the driver's
+        state = error.sqlstate
         if state == "55P03":
-            return StoreBusy(f"The store {store} stayed locked for {self._settings.busy_s} s.", retry_after=1)
-        if state is not None and (state[:2] in ("08", "53", "57") or state == "25006"):
-            return StoreUnavailable(f"The store {store} can't be written now: {error}", retry_after=5)
+            return StoreBusy(f"The store {store} stayed locked by another process.", retry_after=1)
+        if state is None or state[:2] in ("08", "53", "57") or state == "25006":  # None: no answer at all
+            return StoreUnavailable(
+                f"The store {store} can't be reached or written now: {error}", retry_after=5
+            )
         return None

@@ -162,7 +162,7 @@ class Database:
         if version < SCHEMA_VERSION:
             from agentsroom.core.migrate import migrate  # Alembic takes long to import and is seldom needed
 
-            migrate(engine, self.backend)
+            migrate(engine, self.backend, self.settings.busy_s)
 
     def read(self, act: Callable[[Reading], T]) -> T:
         """What `act` answers inside one reading unit of work."""
@@ -174,13 +174,18 @@ class Database:
             finally:
                 work.cursor.execute("ROLLBACK")
 
-    def write(self, act: Callable[[Writing], T]) -> T:
-        """What `act` answers inside one writing unit of work; commits when it ends well, else nothing happened."""
+    def write(self, act: Callable[[Writing], T], *, patience_s: float | None = None) -> T:
+        """What `act` answers inside one writing unit of work; commits when it ends well, else nothing happened.
+
+        Waits for the others' writes for `patience_s`, or as long as AGENTS_ROOM_BUSY_S says; then StoreBusy.
+        """
         engine = self.engine
 
+        patience = patience_s or self.settings.busy_s
+
         def unit() -> tuple[T, int | None]:
-            with self._one_writer, self._translated(), self.backend.write_lock():
-                return self._write(engine, act)
+            with self._one_writer, self._translated(), self.backend.write_lock(patience):
+                return self._write(engine, act, patience)
 
         result, last_event = self._run(unit)
         if last_event is not None:
@@ -188,11 +193,11 @@ class Database:
         answer: T = result
         return answer
 
-    def _write(self, engine: Engine, act: Callable[[Writing], T]) -> tuple[T, int | None]:
+    def _write(self, engine: Engine, act: Callable[[Writing], T], patience_s: float) -> tuple[T, int | None]:
         connection = self._writer_of(engine)
         work = Writing(connection, self.clock.now(), self.settings, self._ids)
         try:
-            self.backend.begin_write(work.cursor)
+            self.backend.begin_write(work.cursor, patience_s)
             if self.backend.schema_version(work.cursor) != SCHEMA_VERSION:
                 raise StoreUpgraded(
                     "The store was upgraded while this process ran: restart me.",

@@ -80,12 +80,6 @@ class WaitTimeout(AgentsRoomError):
     code, status = "wait_timeout", 408
 
 
-class TooMany(AgentsRoomError):
-    """Too many tries; `retry_after` tells after how many seconds another is welcome."""
-
-    code, status = "too_many_requests", 429
-
-
 class StoreBusy(AgentsRoomError):
     """Another process held the store's write lock for longer than we wait; nothing was written."""
 
@@ -108,6 +102,12 @@ class StoreUnavailable(AgentsRoomError):
     """The disk is full or read-only, or the store is damaged; nothing was written, reads go on where they can."""
 
     code, status = "store_unavailable", 503
+
+
+class NotWritable(AgentsRoomError):
+    """A file that was to be written can't be."""
+
+    code, status = "not_writable", 409
 
 
 class SettingsError(AgentsRoomError):

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, func, select
 
 from agentsroom.core.database import Database, Reading
-from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.models import Event
 from agentsroom.core.query import Query
 from agentsroom.core.wake import Wake
@@ -21,7 +20,7 @@ from agentsroom.core.wake import Wake
 QUEUE_SIZE = 1_000
 _PATIENCE_S = 2.0
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class FeedEvent(NamedTuple):
@@ -117,6 +116,7 @@ class Feed:
         self._subscriptions: tuple[Subscription, ...] = ()
         self._last = 0
         self._guard = threading.Lock()
+        self._listens = False
         self._follower: threading.Thread | None = None
         database.publish = wake.poke
 
@@ -144,7 +144,9 @@ class Feed:
     def _start(self) -> None:
         if self._follower is not None:
             return
-        self._wake.listen()
+        if not self._listens:
+            self._wake.listen()
+            self._listens = True
         self._last = self._database.read(last_event_id)
         self._follower = threading.Thread(target=self._follow, name="feed", daemon=True)
         self._follower.start()
@@ -153,8 +155,8 @@ class Feed:
         while self._wake.wait():
             try:
                 self._catch_up()
-            except AgentsRoomError:  # such as a store that is busy: the next wake reads what this one did not
-                _log.warning("the feed could not be read; it is read again at the next wake", exc_info=True)
+            except Exception:  # such as a store that is busy: the next wake reads what this one did not
+                _logger.exception("the feed could not be read; it is read again at the next wake")
 
     def _catch_up(self) -> None:
         while events := self._database.read(lambda work: events_after(work, self._last)):

@@ -13,13 +13,13 @@ from agentsroom.core.backends import Backend, SqliteBackend
 _SCRIPTS = Path(__file__).parent / "migrations"
 
 
-def migrate(engine: Engine, backend: Backend, target: str = "head") -> int:
+def migrate(engine: Engine, backend: Backend, patience_s: float, target: str = "head") -> int:
     """Runs what is missing up to `target` in one transaction; the schema's version afterwards.
 
     Any number of processes may call it at once: the write lock lets one do the work, the others find it done. An
     older store is copied beside itself first.
     """
-    with backend.write_lock(), engine.connect() as connection:
+    with backend.write_lock(patience_s), engine.connect() as connection:
         cursor: Any = connection.connection.cursor()
         found = backend.schema_version(cursor)
         newest = newest_version()
@@ -29,7 +29,7 @@ def migrate(engine: Engine, backend: Backend, target: str = "head") -> int:
             cursor.execute("PRAGMA journal_mode=WAL")
             if found > 0:
                 backend.backup(_backup_path(backend.path, found))
-        _upgrade(connection, cursor, backend, target)
+        _upgrade(connection, cursor, backend, target, patience_s)
         return backend.schema_version(cursor)
 
 
@@ -38,12 +38,12 @@ def newest_version() -> int:
     return max(int(path.name[:4]) for path in (_SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
-def _upgrade(connection: Connection, cursor: Any, backend: Backend, target: str) -> None:
+def _upgrade(connection: Connection, cursor: Any, backend: Backend, target: str, patience_s: float) -> None:
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS))
     config.attributes["connection"] = connection
     with connection.begin():
-        backend.begin_write(cursor)
+        backend.begin_write(cursor, patience_s)
         command.upgrade(config, target)
         backend.set_schema_version(cursor, newest_version() if target == "head" else int(target))
         backend.guard_events(cursor)  # each migration may have remade the table, which drops its triggers

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from agentsroom.core.errors import SettingsError
 
 PREFIX = "AGENTS_ROOM_"
+
+TOOL_SETS = ("rooms",)
+"""What AGENTS_ROOM_TOOLS may name."""
 
 
 def _setting(
@@ -96,12 +100,30 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         if text := environment.get(variable, ""):
             given[setting.name] = _parse(variable, text, setting)
     settings = Settings(**given)
+    _check(settings)
+    return settings
+
+
+def _check(settings: Settings) -> None:
+    """What one field alone does not tell. Raises SettingsError."""
+    parts = urlsplit(settings.url)
+    if settings.url and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise SettingsError(
+            f"AGENTS_ROOM_URL={settings.url}: an address such as https://rooms.example.org is needed."
+        )
+    if "://" in settings.db and not settings.db.startswith(("sqlite:////", "postgresql+psycopg://")):
+        scheme = settings.db.partition("://")[0]
+        raise SettingsError(
+            f"AGENTS_ROOM_DB begins with {scheme}://: a path, sqlite:////… or postgresql+psycopg://… is accepted."
+        )
+    unknown = [name for name in settings.tool_sets if name not in TOOL_SETS]
+    if unknown or not settings.tool_sets:
+        raise SettingsError(f"AGENTS_ROOM_TOOLS={settings.tools}: sets of tools are {', '.join(TOOL_SETS)}.")
     if settings.auth == "off" and settings.host not in ("127.0.0.1", "::1", "localhost"):
         raise SettingsError(
             f"AGENTS_ROOM_AUTH=off lets everybody in, so it is accepted on loopback only, not on {settings.host}.",
             hint="Leave AGENTS_ROOM_AUTH unset, or set AGENTS_ROOM_HOST=127.0.0.1.",
         )
-    return settings
 
 
 def _parse(variable: str, text: str, setting: "Field[Any]") -> Any:

@@ -99,6 +99,10 @@ class Registry:
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
 
+    def shown(self) -> list[Tool]:
+        """The tools of the sets that AGENTS_ROOM_TOOLS names."""
+        return [tool for tool in self if tool.toolset in self._settings.tool_sets]
+
     def get(self, name: str) -> Tool:
         """The tool of that name.
 

@@ -5,14 +5,19 @@ A wake carries nothing; who is woken reads the event table. Nobody polls.
 
 import contextlib
 import hashlib
+import itertools
+import logging
 import os
 import socket
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, Protocol
 
 from agentsroom.core.backends import NOTIFY_CHANNEL
 from agentsroom.core.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_SOCKET_PATH = 100  # bytes; AF_UNIX takes 107
 
@@ -45,12 +50,12 @@ def wake_for(settings: Settings) -> Wake:
 def run_folder(settings: Settings) -> Path:
     """Where the wake sockets stand: run/ in the home, or a private folder where that path is too long."""
     folder = settings.home_path / "run"
-    longest = folder / "4194304.sock"
-    if len(os.fsencode(longest)) <= _LONGEST_SOCKET_PATH:
-        return folder
-    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    return Path(base) / f"agents-room-{os.getuid()}-{digest}"
+    name = f"agents-room-{os.getuid()}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    elsewhere = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir())
+    for chosen in (folder, *(Path(base) / name for base in elsewhere if base)):
+        if len(os.fsencode(chosen / "4194304.sock")) <= _LONGEST_SOCKET_PATH:
+            return chosen
+    return folder
 
 
 class DatagramWake:
@@ -67,9 +72,14 @@ class DatagramWake:
             raise PermissionError(f"{self._folder} belongs to another user")
         path = self._folder / f"{os.getpid()}.sock"
         path.unlink(missing_ok=True)  # left by a killed process that had our number
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(path))
-        path.chmod(0o600)
+        ours = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            ours.bind(str(path))
+            path.chmod(0o600)
+        except OSError:
+            ours.close()
+            raise
+        self._socket = ours
 
     def wait(self) -> bool:
         assert self._socket is not None
@@ -90,16 +100,18 @@ class DatagramWake:
             ours.setblocking(True)
 
     def poke(self) -> None:
+        """What keeps it from waking the others is logged: the commit that it tells of stands."""
         try:
             paths = [one.path for one in os.scandir(self._folder) if one.name.endswith(".sock")]
+            if paths:
+                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                    sender.setblocking(False)
+                    for path in paths:
+                        self._poke_one(sender, path)
         except FileNotFoundError:
-            return
-        if not paths:
-            return
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.setblocking(False)
-            for path in paths:
-                self._poke_one(sender, path)
+            pass  # nobody listens
+        except OSError:
+            _log.warning("the other processes could not be woken", exc_info=True)
 
     def _poke_one(self, sender: socket.socket, path: str) -> None:
         try:
@@ -127,7 +139,11 @@ class NotifyWake:
     def __init__(self, settings: Settings) -> None:
         self._url = settings.database_url.replace("postgresql+psycopg://", "postgresql://")
         self._listener: Any = None
-        self._closed = False
+        self._told_to_close = threading.Event()
+
+    @property
+    def _closed(self) -> bool:
+        return self._told_to_close.is_set()
 
     def _connect(self) -> Any:
         import psycopg  # an optional extra
@@ -139,11 +155,30 @@ class NotifyWake:
         self._listener.execute(f"LISTEN {NOTIFY_CHANNEL}")
 
     def wait(self) -> bool:
-        for _ in self._listener.notifies(stop_after=1):
-            pass
+        """A lost connection is made again, for as long as it takes; what was missed meanwhile is read then."""
+        import psycopg
+
+        try:
+            for _ in self._listener.notifies(stop_after=1):
+                pass
+        except psycopg.OperationalError:
+            if not self._closed:
+                self._listen_again()
         if self._closed:
             self._listener.close()
         return not self._closed
+
+    def _listen_again(self) -> None:
+        import psycopg
+
+        pauses = itertools.chain((0.1, 0.5, 1.0, 2.0), itertools.repeat(5.0))
+        is_connected = False
+        while not is_connected and not self._told_to_close.wait(next(pauses)):
+            try:
+                self.listen()
+                is_connected = True
+            except psycopg.OperationalError:
+                _log.warning("the database's notices can't be heard; trying again")
 
     def poke(self) -> None:
         pass
@@ -151,6 +186,6 @@ class NotifyWake:
     def close(self) -> None:
         if self._listener is None or self._closed:
             return
-        self._closed = True
-        with self._connect() as connection:
+        self._told_to_close.set()
+        with contextlib.suppress(Exception), self._connect() as connection:
             connection.execute(f"NOTIFY {NOTIFY_CHANNEL}")

@@ -337,7 +337,7 @@ def _result(request: Request, result: dict[str, Any]) -> Reply:
 
 
 def describe_tools(registry: Registry) -> bytes:
-    """Every tool of the registry as a JSON list, for tools/list."""
+    """The tools that a client is shown as a JSON list, for tools/list."""
     return msgspec.json.encode(
         [
             {
@@ -348,6 +348,6 @@ def describe_tools(registry: Registry) -> bytes:
                 "outputSchema": registry.output_schema(tool),
                 "annotations": tool.annotations,
             }
-            for tool in registry
+            for tool in registry.shown()
         ]
     )

@@ -45,7 +45,7 @@ class Session(Base):
     left_at: Mapped[int | None] = mapped_column(BigInteger)
 
     __table_args__ = (
-        Index("uq_sessions_agent_id_harness_key", "agent_id", "harness_key", unique=True),
+        Index("uq_sessions_harness_key_agent_id", "harness_key", "agent_id", unique=True),
         Index("ix_sessions_team_id", "team_id"),
     )
 
@@ -107,7 +107,7 @@ class Delivery(Base):
 UNREAD = text("deliveries.state IN ({})".format(", ".join(f"'{state.value}'" for state in delivery.UNREAD)))
 """Written out, not bound: else SQLite can't see that a query fits the partial indexes below."""
 
-Index("ix_deliveries_recipient_id_message_id", Delivery.recipient_id, Delivery.message_id)
+Index("ix_deliveries_recipient_id_state_message_id", Delivery.recipient_id, Delivery.state, Delivery.message_id)
 Index(
     "ix_deliveries_unread",
     Delivery.recipient_id,

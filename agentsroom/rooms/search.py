@@ -8,18 +8,9 @@ from typing import Any
 
 from agentsroom.core.database import Reading
 
-SQLITE_INDEX = (
-    "CREATE VIRTUAL TABLE messages_fts USING fts5("
-    "subject, body, content='messages', content_rowid='id', tokenize='unicode61 remove_diacritics 2')",
-    "CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN "
-    "INSERT INTO messages_fts(rowid, subject, body) VALUES (new.id, new.subject, new.body); END",
-    "CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages BEGIN "
-    "INSERT INTO messages_fts(messages_fts, rowid, subject, body) "
-    "VALUES ('delete', old.id, old.subject, old.body); END",
-)
 _PUNCTUATION = r"[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+"
 _POSTGRES_WORDS = f"to_tsvector('simple', regexp_replace(subject || ' ' || body, '{_PUNCTUATION}', ' ', 'g'))"
-POSTGRES_INDEX = (f"CREATE INDEX messages_fts ON messages USING gin ({_POSTGRES_WORDS})",)
+"""As the index is written in the migration that made it."""
 
 _SQLITE = (
     "SELECT DISTINCT message_id FROM message_rooms WHERE room_id IN ({rooms}) AND message_id IN "

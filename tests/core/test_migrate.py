@@ -37,11 +37,11 @@ def _old_store(settings: Settings) -> Path:
     """A store of the schema before this one, with a row to keep."""
     backend = backend_for(settings)
     engine = backend.engine()
-    assert migrate(engine, backend, target=f"{SCHEMA_VERSION - 1:04d}") == SCHEMA_VERSION - 1
+    assert migrate(engine, backend, 10, target=f"{SCHEMA_VERSION - 1:04d}") == SCHEMA_VERSION - 1
     engine.dispose()
     assert isinstance(backend, SqliteBackend)
     with contextlib.closing(sqlite3.connect(backend.path)) as connection:
-        connection.execute("INSERT INTO teams VALUES ('kept', 'Kept', 0)")
+        connection.execute("INSERT INTO teams (id, name, created_at) VALUES ('kept', 'Kept', 0)")
         connection.commit()
     return backend.path
 
@@ -97,7 +97,7 @@ def test_a_migration_that_fails_leaves_the_old_store(tmp_path: Path) -> None:
     backend = backend_for(settings)
     engine = backend.engine()
     with pytest.raises(Exception, match="leases already exists"):
-        migrate(engine, backend)
+        migrate(engine, backend, 10)
     engine.dispose()
     assert _query(path, "PRAGMA user_version") == [(SCHEMA_VERSION - 1,)]
     assert _query(path, "SELECT name FROM sqlite_master WHERE name = 'messages'") == []
@@ -119,6 +119,6 @@ def test_the_kept_file_of_each_released_schema_opens(tmp_path: Path) -> None:
         settings = Settings(home=str(tmp_path / "home"), db=str(path))
         backend = backend_for(settings)
         engine = backend.engine()
-        assert migrate(engine, backend) == SCHEMA_VERSION
+        assert migrate(engine, backend, 10) == SCHEMA_VERSION
         engine.dispose()
         assert _query(path, "SELECT body FROM messages") == [("Kept for every later release.",)]

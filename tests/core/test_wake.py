@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import tempfile
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -76,18 +77,18 @@ def test_closing_ends_a_wait(request: pytest.FixtureRequest, kind: str) -> None:
     assert ended == [False]
 
 
-def test_a_home_with_a_long_path_gets_a_private_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    near = run_folder(Settings(home="/h"))
-    far = run_folder(Settings(home="/" + "long/" * 30))
-    assert near == Path("/h/run")
-    assert far.parent == tmp_path
-    assert far != run_folder(Settings(home="/" + "long/" * 31))
-    monkeypatch.delenv("XDG_RUNTIME_DIR")
-    wake = DatagramWake(far)
-    wake.listen()
-    assert far.stat().st_mode & 0o777 == 0o700
-    wake.close()
-    assert wake.wait() is False
+def test_a_home_with_a_long_path_gets_a_private_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "/" + "long/" * 30
+    with tempfile.TemporaryDirectory() as short:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
+        far = run_folder(Settings(home=long))
+        assert run_folder(Settings(home="/h")) == Path("/h/run")
+        assert far.parent == Path(short)
+        assert far != run_folder(Settings(home=long + "longer"))
+        wake = DatagramWake(far)
+        wake.listen()
+        assert far.stat().st_mode & 0o777 == 0o700
+        wake.close()
+        assert wake.wait() is False
+    monkeypatch.setenv("XDG_RUNTIME_DIR", long)
+    assert not str(run_folder(Settings(home=long))).startswith(long)

@@ -3,13 +3,10 @@
 from collections import Counter
 from typing import NamedTuple, assert_never
 
-from msgspec import UNSET
-
 from agentsroom.core.clock import SECOND, iso, iso_or_none
 from agentsroom.core.database import Reading, Writing
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.principals import Principal
-from agentsroom.rooms import search
 from agentsroom.rooms.delivery import UNREAD, State, can_move, state_at
 from agentsroom.rooms.errors import (
     NoSharedRoom,
@@ -20,6 +17,7 @@ from agentsroom.rooms.errors import (
 )
 from agentsroom.rooms.liveness import Judgement
 from agentsroom.rooms.results import Found, History, Inbox, MessageInfo, Received, Sent, SentInfo, SentList
+from agentsroom.rooms.search import message_ids
 from agentsroom.rooms.selectors import Everyone, Holders, OneSession, Tagged, matches_path, parse_selector
 from agentsroom.rooms.service import handles, rooms
 from agentsroom.rooms.store import leases
@@ -28,7 +26,6 @@ from agentsroom.rooms.store import sessions as session_store
 from agentsroom.rooms.store.messages import MessageRow
 from agentsroom.rooms.store.sessions import RoomRow, SessionRow
 
-DEFAULT_LIMIT = 20
 BODIES_BYTES = 100_000
 """About as much text as one answer carries."""
 
@@ -139,19 +136,16 @@ def send_warning(to: str, recipients: list[SessionRow], judged: dict[str, Judgem
     return " ".join(parts)
 
 
-def receive(work: Writing, session: SessionRow, limit: int | None) -> Received:
-    """What is unread, oldest first, marked read; when there is nothing, what the inbox ever held."""
-    waiting = store.unread_messages(work, session.id, (limit or DEFAULT_LIMIT) + 1)
-    taken = within_budget(waiting[: limit or DEFAULT_LIMIT])
+def receive(work: Writing, session: SessionRow, limit: int) -> Received:
+    """What is unread, oldest first, marked read."""
+    waiting = store.unread_messages(work, session.id, limit + 1)
+    taken = within_budget(waiting[:limit])
     if not taken:
-        return Received(messages=[], more=False, inbox=_inbox(work, session))
-    for message in taken:
-        store.move_delivery(work, message.id, session.id, State.READ)
+        return Received(messages=[], more=False)
     ids = [message.id for message in taken]
+    store.move_deliveries(work, ids, session.id, State.READ)
     work.emit("messages_read", session.team_id, session=session.id, messages=ids)
-    return Received(
-        messages=[message_info(one) for one in taken], more=len(taken) < len(waiting), inbox=UNSET
-    )
+    return Received(messages=[message_info(one) for one in taken], more=len(taken) < len(waiting))
 
 
 def within_budget(messages: list[MessageRow]) -> list[MessageRow]:
@@ -166,7 +160,8 @@ def within_budget(messages: list[MessageRow]) -> list[MessageRow]:
     return taken
 
 
-def _inbox(work: Reading, session: SessionRow) -> Inbox:
+def inbox(work: Reading, session: SessionRow) -> Inbox:
+    """What tells a session that has read all from one that sits in the wrong room."""
     row = store.inbox(work, session.id)
     return Inbox(
         rooms=[room.name for room in session_store.rooms_of(work, session.id)],
@@ -189,9 +184,9 @@ def acknowledge(work: Writing, session: SessionRow, message_id: int) -> None:
         work.emit("message_acked", session.team_id, session=session.id, message=message_id)
 
 
-def sent(work: Reading, session: SessionRow, limit: int | None, judged: dict[str, Judgement]) -> SentList:
+def sent(work: Reading, session: SessionRow, limit: int, judged: dict[str, Judgement]) -> SentList:
     """The session's messages, newest first, with how far each got; `judged`: liveness of the unread recipients."""
-    messages = store.sent_messages(work, session.id, limit or DEFAULT_LIMIT)
+    messages = store.sent_messages(work, session.id, limit)
     if not messages:
         return SentList(messages=[])
     deliveries = store.deliveries_sent_by(work, session.id, messages[-1].id)
@@ -221,9 +216,9 @@ def _sent_info(message: MessageRow, states: Counter[str], left: int) -> SentInfo
     )
 
 
-def unread_recipients(work: Reading, session: SessionRow, limit: int | None) -> list[SessionRow]:
+def unread_recipients(work: Reading, session: SessionRow, limit: int) -> list[SessionRow]:
     """Recipients, still joined, who have not read one of the session's newest messages."""
-    messages = store.sent_messages(work, session.id, limit or DEFAULT_LIMIT)
+    messages = store.sent_messages(work, session.id, limit)
     if not messages:
         return []
     ids = {
@@ -235,22 +230,21 @@ def unread_recipients(work: Reading, session: SessionRow, limit: int | None) -> 
     return [one for one in found if one is not None and one.left_at is None]
 
 
-def history(work: Reading, room: RoomRow, limit: int | None, before: int | None) -> History:
+def history(work: Reading, room: RoomRow, limit: int, before: int | None) -> History:
     """A page of the room's messages, newest first; `next` is the `before` of the page that follows."""
-    wanted = limit or DEFAULT_LIMIT
-    found = store.messages_in_room(work, room.id, wanted + 1, before)
-    page = within_budget(found[:wanted])
+    found = store.messages_in_room(work, room.id, limit + 1, before)
+    page = within_budget(found[:limit])
     following = page[-1].id if len(page) < len(found) else None
     return History(room=room.name, messages=[message_info(one) for one in page], next=following)
 
 
-def find(
+def search(
     work: Reading,
     caller: Principal,
     session: SessionRow | None,
     given: str | None,
     query: str,
-    limit: int | None,
+    limit: int,
 ) -> Found:
     """Messages that hold the words, newest first: of one room, else of all rooms that the asker sees.
 
@@ -264,7 +258,7 @@ def find(
         seen = session_store.rooms_of(work, session.id)
     else:
         seen = rooms.rooms_seen_by(work, caller)
-    ids = search.message_ids(work, query, [room.id for room in seen], limit or DEFAULT_LIMIT)
+    ids = message_ids(work, query, [room.id for room in seen], limit)
     found = [store.find_message(work, caller.team_id, one) for one in ids]
     return Found(
         messages=[message_info(one) for one in within_budget([one for one in found if one is not None])]

@@ -125,19 +125,34 @@ def _session_of(
             last_seen_at=work.now,
             left_at=None,
         )
-    return known._replace(
+    return _at_its_place(_of_its_process(known, joining), joining)._replace(
         harness=joining.harness or known.harness,
-        cwd=joining.cwd or known.cwd,
-        host=joining.host or known.host,
-        repo_url=joining.repo_url or known.repo_url,
-        repo_root=joining.repo_root or known.repo_root,
-        pid=joining.pid or known.pid,
-        pid_started_at=joining.pid_started_at if joining.pid is not None else known.pid_started_at,
         label=joining.label if joining.label is not None else known.label,
         autonomy=max(known.autonomy, given),
         default_room_id=first if joining.room is not None else known.default_room_id or first,
         last_seen_at=work.now,
         left_at=None,
+    )
+
+
+def _at_its_place(known: SessionRow, joining: Joining) -> SessionRow:
+    """Facts of one place, never some of the old one."""
+    if joining.cwd is None:
+        return known._replace(repo_url=joining.repo_url or known.repo_url)
+    stayed = joining.cwd == known.cwd
+    return known._replace(
+        cwd=joining.cwd,
+        repo_root=joining.repo_root or (known.repo_root if stayed else None),
+        repo_url=joining.repo_url or (known.repo_url if stayed else None),
+    )
+
+
+def _of_its_process(known: SessionRow, joining: Joining) -> SessionRow:
+    """A pid means nothing on another host."""
+    if joining.pid is None and joining.host in (None, known.host):
+        return known
+    return known._replace(
+        host=joining.host or known.host, pid=joining.pid, pid_started_at=joining.pid_started_at
     )
 
 

@@ -5,10 +5,11 @@ import time
 from agentsroom.core.database import Database, Reading
 from agentsroom.core.feed import CLOSED, RESYNC, CallFeed, Feed, FeedEvent
 from agentsroom.rooms.results import Waited
-from agentsroom.rooms.service.messages import DEFAULT_LIMIT, message_info, within_budget
+from agentsroom.rooms.service.messages import message_info, within_budget
 from agentsroom.rooms.store import messages as store
 
 DEFAULT_TIMEOUT_S = 25
+_MOST_MESSAGES = 20
 
 
 def wait_for_mail(
@@ -34,5 +35,5 @@ def _concerns(event: FeedEvent, session_id: str) -> bool:
 
 
 def _look(work: Reading, session_id: str, after: int) -> Waited:
-    found = within_budget(store.unread_messages(work, session_id, DEFAULT_LIMIT, after))
+    found = within_budget(store.unread_messages(work, session_id, _MOST_MESSAGES, after))
     return Waited(messages=[message_info(one) for one in found], cursor=found[-1].id if found else after)

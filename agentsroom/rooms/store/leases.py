@@ -66,7 +66,8 @@ def _meet(column: SQLColumnExpression[Any], key: str) -> ColumnElement[bool]:
     )
 
 
-_live = and_(Lease.released_at.is_(None), Lease.expires_at > bindparam("now"))
+# ended_event is null for whatever was not seen to end: it lets the index of the team's leases leave out the ended ones
+_live = and_(Lease.ended_event.is_(None), Lease.released_at.is_(None), Lease.expires_at > bindparam("now"))
 _overlapping = and_(
     Lease.team_id == bindparam("team"),
     or_(
@@ -74,14 +75,16 @@ _overlapping = and_(
         and_(Lease.repo_url == bindparam("repo_url"), _meet(Lease.repo_key, "repo_key")),
     ),
 )
+_of_another = and_(_overlapping, Lease.session_id != bindparam("session"))
 
 _LIVE_OVERLAPPING = Query(_held.where(_live, _overlapping).order_by(Lease.expires_at.desc(), Lease.id))
-_OVERLAPPING_SINCE = Query(
-    _held.where(
-        _overlapping,
-        Lease.session_id != bindparam("session"),
-        or_(Lease.ended_event.is_(None), Lease.ended_event > bindparam("after_event")),
-    ).order_by(Lease.expires_at.desc(), Lease.id)
+_UNENDED_OF_OTHERS = Query(
+    _held.where(_of_another, Lease.ended_event.is_(None)).order_by(Lease.expires_at.desc(), Lease.id)
+)
+_ENDED_SINCE_OF_OTHERS = Query(
+    _held.where(_of_another, Lease.ended_event > bindparam("after_event")).order_by(
+        Lease.expires_at.desc(), Lease.id
+    )
 )
 _LIVE_OF = Query(_lease.where(_live, Lease.session_id == bindparam("session")).order_by(Lease.id))
 _LATEST_OF_ON = Query(
@@ -162,8 +165,10 @@ def live_leases_on(work: Reading, claim: Claim) -> list[HeldRow]:
 
 def leases_of_others_since(work: Reading, claim: Claim, session_id: str, after_event: int) -> list[HeldRow]:
     """Leases of others that the claim meets and that were not over at the event `after_event`."""
-    rows = work.rows(_OVERLAPPING_SINCE, session=session_id, after_event=after_event, **claim.parameters())
-    return [_held_row(row) for row in rows]
+    given = {"session": session_id, **claim.parameters()}
+    unended = work.rows(_UNENDED_OF_OTHERS, **given)
+    ended = work.rows(_ENDED_SINCE_OF_OTHERS, after_event=after_event, **given)
+    return [_held_row(row) for row in (*unended, *ended)]
 
 
 def live_leases_of(work: Reading, session_id: str) -> list[LeaseRow]:

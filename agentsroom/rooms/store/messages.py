@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, bindparam, case, delete, func, insert, or_, select, update
+from sqlalchemy import Select, and_, bindparam, delete, func, insert, or_, select, update
 
 from agentsroom.core.database import Reading, Writing
 from agentsroom.core.query import Query
@@ -86,22 +86,59 @@ _COUNT_UNREAD = Query(
     select(func.count()).select_from(Delivery).where(Delivery.recipient_id == bindparam("session"), _unread)
 )
 _INBOX = Query(
-    select(
-        func.count(),
-        func.coalesce(
-            func.sum(
-                case(
-                    (or_(Delivery.state == State.READ.value, Delivery.state == State.ACKED.value), 1), else_=0
-                )
-            ),
-            0,
-        ),
-        func.max(Message.created_at),
-    )
-    .select_from(Delivery)
-    .join(Message, Message.id == Delivery.message_id)
+    select(Delivery.state, func.count(), func.max(Delivery.message_id))
     .where(Delivery.recipient_id == bindparam("session"))
+    .group_by(Delivery.state)
 )
+_CREATED_AT = Query(select(Message.created_at).where(Message.id == bindparam("id")))
+_SENT = Query(
+    _message.where(Message.sender_id == bindparam("session"))
+    .order_by(Message.id.desc())
+    .limit(bindparam("limit"))
+)
+_HISTORY = Query(
+    _message.join(MessageRoom, MessageRoom.message_id == Message.id)
+    .where(MessageRoom.room_id == bindparam("room"), MessageRoom.message_id < bindparam("before"))
+    .order_by(MessageRoom.message_id.desc())
+    .limit(bindparam("limit"))
+)
+_COUNT_IN_ROOM = Query(
+    select(func.count()).select_from(MessageRoom).where(MessageRoom.room_id == bindparam("room"))
+)
+_ROOMS_OF_MESSAGE = Query(
+    select(Room.name)
+    .join(MessageRoom, MessageRoom.room_id == Room.id)
+    .where(MessageRoom.message_id == bindparam("message"))
+    .order_by(Room.id)
+)
+_DELIVERIES = Query(
+    _delivery.where(Delivery.message_id == bindparam("message")).order_by(Delivery.recipient_id)
+)
+_DELIVERIES_SENT_BY = Query(
+    _delivery.join(Message, Message.id == Delivery.message_id).where(
+        Message.sender_id == bindparam("session"), Message.id >= bindparam("oldest")
+    )
+)
+_DELIVERY = Query(insert(Delivery), DeliveryRow._fields)
+_INSERT_MESSAGE_ROOM = Query(insert(MessageRoom), ("room_id", "message_id"))
+
+_MESSAGE = Query(_message.where(Message.id == bindparam("id"), Message.team_id == bindparam("team")))
+_VISIBLE_MESSAGE = Query(_message.where(Message.id == bindparam("id"), _visible_to))
+_UNREAD_MESSAGES = Query(
+    _message.join(Delivery, Delivery.message_id == Message.id)
+    .where(Delivery.recipient_id == bindparam("session"), Delivery.message_id > bindparam("after"), _unread)
+    .order_by(Delivery.message_id)
+    .limit(bindparam("limit"))
+)
+_COUNT_UNREAD = Query(
+    select(func.count()).select_from(Delivery).where(Delivery.recipient_id == bindparam("session"), _unread)
+)
+_INBOX = Query(
+    select(Delivery.state, func.count(), func.max(Delivery.message_id))
+    .where(Delivery.recipient_id == bindparam("session"))
+    .group_by(Delivery.state)
+)
+_CREATED_AT = Query(select(Message.created_at).where(Message.id == bindparam("id")))
 _SENT = Query(
     _message.where(Message.sender_id == bindparam("session"))
     .order_by(Message.id.desc())
@@ -235,9 +272,15 @@ def count_unread(work: Reading, session_id: str) -> int:
 
 
 def inbox(work: Reading, session_id: str) -> InboxRow:
-    row = work.row(_INBOX, session=session_id)
-    assert row is not None
-    return InboxRow(*row)
+    """Counted by state, in the index alone."""
+    counts = {state: (count, newest) for state, count, newest in work.rows(_INBOX, session=session_id)}
+    newest = max((newest for _, newest in counts.values()), default=None)
+    created = work.row(_CREATED_AT, id=newest) if newest is not None else None
+    return InboxRow(
+        deliveries=sum(count for count, _ in counts.values()),
+        read=sum(counts.get(state.value, (0, 0))[0] for state in (State.READ, State.ACKED)),
+        last_created_at=created[0] if created else None,
+    )
 
 
 def sent_messages(work: Reading, session_id: str, limit: int) -> list[MessageRow]:
@@ -269,12 +312,6 @@ def deliveries_sent_by(work: Reading, session_id: str, oldest: int) -> list[Deli
     return [DeliveryRow(*row) for row in work.rows(_DELIVERIES_SENT_BY, session=session_id, oldest=oldest)]
 
 
-def deliveries_in_room(work: Reading, room_id: int, oldest: int, newest: int) -> list[DeliveryRow]:
-    """Deliveries of the room's messages from the id `oldest` to `newest`."""
-    rows = work.rows(_DELIVERIES_IN_ROOM, room=room_id, oldest=oldest, newest=newest)
-    return [DeliveryRow(*row) for row in rows]
-
-
 def find_delivery(work: Reading, message_id: int, session_id: str) -> DeliveryRow | None:
     row = work.row(_DELIVERY, message=message_id, session=session_id)
     return DeliveryRow(*row) if row else None
@@ -282,6 +319,11 @@ def find_delivery(work: Reading, message_id: int, session_id: str) -> DeliveryRo
 
 def move_delivery(work: Writing, message_id: int, session_id: str, to: State) -> None:
     work.run(_MOVE, message=message_id, session=session_id, to=to.value, at=work.now)
+
+
+def move_deliveries(work: Writing, message_ids: list[int], session_id: str, to: State) -> None:
+    given = {"session": session_id, "to": to.value, "at": work.now}
+    work.run_each(_MOVE, [{"message": one, **given} for one in message_ids])
 
 
 def expired_deliveries(work: Reading) -> list[ExpiredRow]:

@@ -47,18 +47,12 @@ _room = select(*(getattr(Room, name) for name in RoomRow._fields))
 _session = select(*(getattr(Session, name) for name in SessionRow._fields))
 _is_member = and_(Membership.session_id == Session.id, Membership.left_at.is_(None))
 _mine, _theirs = aliased(Membership), aliased(Membership)
-_shares_a_room = (
-    select(1)
-    .where(
-        _mine.session_id == bindparam("session"),
-        _mine.left_at.is_(None),
-        _theirs.room_id == _mine.room_id,
-        _theirs.session_id == Session.id,
-        _theirs.left_at.is_(None),
-    )
-    .correlate(Session)
-    .exists()
+_shares_a_room = Session.id.in_(
+    select(_theirs.session_id)
+    .join(_mine, _mine.room_id == _theirs.room_id)
+    .where(_mine.session_id == bindparam("session"), _mine.left_at.is_(None), _theirs.left_at.is_(None))
 )
+
 
 _ROOM_NAMED = Query(_room.where(Room.team_id == bindparam("team"), Room.name == bindparam("name")))
 _ROOM = Query(_room.where(Room.id == bindparam("id")))

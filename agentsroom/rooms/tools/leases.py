@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from agentsroom.core.database import Reading, Writing
+from agentsroom.core.database import Writing
 from agentsroom.core.tools import Arguments, Call, Tool, limit
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.results import Checked, Claimed, Done, Drift, LeaseMode, Leases, Noted, Renewed
@@ -14,7 +14,7 @@ from agentsroom.rooms.service.leases import Wanted
 from agentsroom.rooms.store.sessions import SessionRow
 from agentsroom.rooms.tools.units import FilePath, IdempotencyKey, SessionId, reading, writing
 
-Ttl = Annotated[int, Meta(ge=1, extra=limit("max_lease_s", "seconds"))]
+Ttl = Annotated[int, Meta(ge=1, extra=limit("max_lease_s", "seconds"), description="3600 if not given")]
 Sha256 = Annotated[
     str,
     Meta(
@@ -54,8 +54,9 @@ class SeenFile(Arguments):
 
 
 def _claim(machine: Machine, call: Call, arguments: LeaseClaim) -> Claimed:
+    want = _wanted(machine, call, arguments)
+
     def unit(work: Writing, session: SessionRow) -> Claimed:
-        want = leases.wanted(session, arguments.path, machine)
         act = partial(leases.claim, work, session, want, arguments.mode, arguments.ttl_s)
         return idempotency.once(
             work,
@@ -72,25 +73,20 @@ def _claim(machine: Machine, call: Call, arguments: LeaseClaim) -> Claimed:
 
 
 def _renew(machine: Machine, call: Call, arguments: LeaseRenew) -> Renewed:
-    def unit(work: Writing, session: SessionRow) -> Renewed:
-        return leases.renew(work, session, leases.wanted(session, arguments.path, machine), arguments.ttl_s)
-
-    return writing(call, arguments.session_id, unit)
+    want = _wanted(machine, call, arguments)
+    ttl_s = arguments.ttl_s
+    return writing(call, arguments.session_id, lambda work, session: leases.renew(work, session, want, ttl_s))
 
 
 def _release(machine: Machine, call: Call, arguments: LeasePath) -> Done:
-    def unit(work: Writing, session: SessionRow) -> None:
-        leases.release(work, session, leases.wanted(session, arguments.path, machine))
-
-    writing(call, arguments.session_id, unit)
+    want = _wanted(machine, call, arguments)
+    writing(call, arguments.session_id, lambda work, session: leases.release(work, session, want))
     return Done()
 
 
 def _check(machine: Machine, call: Call, arguments: LeasePath) -> Checked:
-    def look(work: Reading, session: SessionRow) -> Checked:
-        return leases.check(work, session, leases.wanted(session, arguments.path, machine))
-
-    return reading(call, arguments.session_id, look)
+    want = _wanted(machine, call, arguments)
+    return reading(call, arguments.session_id, lambda work, session: leases.check(work, session, want))
 
 
 def _list(call: Call, arguments: LeaseList) -> Leases:
@@ -110,11 +106,20 @@ def _drift(machine: Machine, call: Call, arguments: SeenFile) -> Drift:
 
 
 def _content(machine: Machine, call: Call, arguments: SeenFile) -> tuple[Wanted, str]:
-    """The file is read between two units of work, never inside one."""
-    session = call.database.read(lambda work: handles.acting(work, call.caller, arguments.session_id))
+    """What is looked at, and the hash of its content."""
+    session = _session(call, arguments.session_id)
     want = leases.wanted(session, arguments.path, machine)
     given = arguments.sha256.lower() if arguments.sha256 is not None else None
     return want, drift.content_hash(session, want, given, machine)
+
+
+def _wanted(machine: Machine, call: Call, arguments: LeaseClaim | LeaseRenew | LeasePath) -> Wanted:
+    return leases.wanted(_session(call, arguments.session_id), arguments.path, machine)
+
+
+def _session(call: Call, session_id: str) -> SessionRow:
+    """In a unit of work of its own: files are looked at between two units, never inside one."""
+    return call.database.read(lambda work: handles.acting(work, call.caller, session_id))
 
 
 def tools(machine: Machine) -> tuple[Tool, ...]:

@@ -15,6 +15,7 @@ from agentsroom.rooms.store import messages as store
 from agentsroom.rooms.store import sessions as session_store
 from agentsroom.rooms.store.sessions import SessionRow
 from agentsroom.rooms.tools.units import (
+    DEFAULT_PAGE,
     IdempotencyKey,
     PageSize,
     RoomName,
@@ -50,7 +51,9 @@ class MsgRecv(Arguments):
 
 class MsgWait(Arguments):
     session_id: SessionId
-    timeout_s: Annotated[float, Meta(ge=0, le=25)] | None = None
+    timeout_s: (
+        Annotated[float, Meta(ge=0, le=25, description=f"{waits.DEFAULT_TIMEOUT_S} if not given")] | None
+    ) = None
     after: Annotated[int, Meta(ge=0, le=2**53, description="cursor of the last wait")] | None = None
 
 
@@ -92,24 +95,28 @@ def _send(machine: Machine, call: Call, arguments: MsgSend) -> Sent:
         arguments.to, arguments.subject or "", arguments.body or "", arguments.reply_to, arguments.ttl_s
     )
 
-    def unit(work: Writing, session: SessionRow) -> Sent:
+    def unit(work: Writing, session: SessionRow) -> tuple[Sent, list[SessionRow]]:
         act = partial(messages.send, work, call.caller, session, draft)
-        return idempotency.once(work, session.id, "msg_send", arguments.idempotency_key, arguments, Sent, act)
+        sent = idempotency.once(work, session.id, "msg_send", arguments.idempotency_key, arguments, Sent, act)
+        return sent, session_store.recipients_of(work, sent.message_id)
 
-    sent = writing(call, arguments.session_id, unit)
-    recipients = call.database.read(lambda work: session_store.recipients_of(work, sent.message_id))
+    sent, recipients = writing(call, arguments.session_id, unit)
     judged = machine.liveness_of(recipients, fresh=False)
     return structs.replace(sent, warning=messages.send_warning(arguments.to, recipients, judged) or UNSET)
 
 
 def _recv(call: Call, arguments: MsgRecv) -> Received:
-    return writing(
-        call, arguments.session_id, lambda work, session: messages.receive(work, session, arguments.limit)
+    limit = arguments.limit or DEFAULT_PAGE
+    received = writing(
+        call, arguments.session_id, lambda work, session: messages.receive(work, session, limit)
     )
+    if received.messages:
+        return received
+    return structs.replace(received, inbox=reading(call, arguments.session_id, messages.inbox))
 
 
 def _wait(call: Call, arguments: MsgWait) -> Waited:
-    session = writing(call, arguments.session_id, lambda _, acting: acting)
+    session = reading(call, arguments.session_id, lambda _, acting: acting)
     timeout_s = waits.DEFAULT_TIMEOUT_S if arguments.timeout_s is None else arguments.timeout_s
     return waits.wait_for_mail(call.database, call.feed, session.id, timeout_s, arguments.after or 0)
 
@@ -130,15 +137,16 @@ def _unread(call: Call, arguments: MsgUnread) -> Unread:
 
 
 def _sent(machine: Machine, call: Call, arguments: MsgSent) -> SentList:
+    limit = arguments.limit or DEFAULT_PAGE
     unread = reading(
         call,
         arguments.session_id,
-        lambda work, session: messages.unread_recipients(work, session, arguments.limit),
+        lambda work, session: messages.unread_recipients(work, session, limit),
     )
     judged = machine.liveness_of(unread, fresh=False)
     return call.database.read(
         lambda work: messages.sent(
-            work, handles.acting(work, call.caller, arguments.session_id), arguments.limit, judged
+            work, handles.acting(work, call.caller, arguments.session_id), limit, judged
         )
     )
 
@@ -150,7 +158,7 @@ def _history(call: Call, arguments: RoomHistory) -> History:
         lambda work, session: messages.history(
             work,
             rooms.room_meant(work, call.caller, session, arguments.room),
-            arguments.limit,
+            arguments.limit or DEFAULT_PAGE,
             arguments.before,
         ),
     )
@@ -160,8 +168,8 @@ def _search(call: Call, arguments: MsgSearch) -> Found:
     return reading_for(
         call,
         arguments.session_id,
-        lambda work, session: messages.find(
-            work, call.caller, session, arguments.room, arguments.query, arguments.limit
+        lambda work, session: messages.search(
+            work, call.caller, session, arguments.room, arguments.query, arguments.limit or DEFAULT_PAGE
         ),
     )
 

@@ -14,6 +14,10 @@ from agentsroom.rooms.store.sessions import SessionRow
 
 T = TypeVar("T")
 
+DEFAULT_PAGE = 20
+_PATIENCE_S = 1.0
+"""How long a read waits for the store's write lock, only to show that its session lives."""
+
 SessionId = Annotated[str, Meta(description="what room_join returned")]
 RoomName = Annotated[str, Meta(extra=limit("max_room_name", "characters"))]
 Label = Annotated[str, Meta(extra=limit("max_label", "characters"))]
@@ -22,7 +26,7 @@ FilePath = Annotated[
     str,
     Meta(extra=limit("max_path_bytes", "bytes"), description="absolute, or relative to the session's cwd"),
 ]
-PageSize = Annotated[int, Meta(ge=1, le=200)]
+PageSize = Annotated[int, Meta(ge=1, le=200, description=f"{DEFAULT_PAGE} if not given")]
 IdempotencyKey = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
@@ -38,11 +42,14 @@ def writing(call: Call, session_id: str, act: Callable[[Writing, SessionRow], T]
 
 
 def reading(call: Call, session_id: str, look: Callable[[Reading, SessionRow], T]) -> T:
-    """Looks for the session; that it lives is shown first, unless the store can't be written: reads go on."""
-    session = call.database.read(lambda work: handles.acting(work, call.caller, session_id))
+    """Looks for the session; that it lives is shown first, unless the store can't be written soon: reads go on."""
+
+    def show(work: Writing) -> None:
+        presence.refresh(work, handles.acting(work, call.caller, session_id))
+
     with contextlib.suppress(StoreBusy, StoreUnavailable):
-        call.database.write(lambda work: presence.refresh(work, session))
-    return call.database.read(lambda work: look(work, session))
+        call.database.write(show, patience_s=_PATIENCE_S)
+    return call.database.read(lambda work: look(work, handles.acting(work, call.caller, session_id)))
 
 
 def reading_for(call: Call, session_id: str | None, look: Callable[[Reading, SessionRow | None], T]) -> T:

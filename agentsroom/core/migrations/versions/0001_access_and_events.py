@@ -43,6 +43,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("deleted_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("id", name="pk_teams"),
     )
     op.create_table(
@@ -51,6 +52,7 @@ def upgrade() -> None:
         sa.Column("team_id", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("deleted_at", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name="fk_agents_team_id"),
         sa.PrimaryKeyConstraint("id", name="pk_agents"),
     )

@@ -3,12 +3,23 @@
 import sqlalchemy as sa
 from alembic import op
 
-from agentsroom.rooms.search import POSTGRES_INDEX, SQLITE_INDEX
-
 revision = "0002"
 down_revision = "0001"
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+SQLITE_INDEX = (
+    "CREATE VIRTUAL TABLE messages_fts USING fts5("
+    "subject, body, content='messages', content_rowid='id', tokenize='unicode61 remove_diacritics 2')",
+    "CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN "
+    "INSERT INTO messages_fts(rowid, subject, body) VALUES (new.id, new.subject, new.body); END",
+    "CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages BEGIN "
+    "INSERT INTO messages_fts(messages_fts, rowid, subject, body) "
+    "VALUES ('delete', old.id, old.subject, old.body); END",
+)
+_PUNCTUATION = r"[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+"
+_POSTGRES_WORDS = f"to_tsvector('simple', regexp_replace(subject || ' ' || body, '{_PUNCTUATION}', ' ', 'g'))"
+POSTGRES_INDEX = (f"CREATE INDEX messages_fts ON messages USING gin ({_POSTGRES_WORDS})",)
 
 
 def upgrade() -> None:
@@ -111,7 +122,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_sessions"),
     )
     op.create_index("ix_sessions_team_id", "sessions", ["team_id"], unique=False)
-    op.create_index("uq_sessions_agent_id_harness_key", "sessions", ["agent_id", "harness_key"], unique=True)
+    op.create_index("uq_sessions_harness_key_agent_id", "sessions", ["harness_key", "agent_id"], unique=True)
     op.create_table(
         "baselines",
         sa.Column("session_id", sa.Text(), nullable=False),
@@ -149,7 +160,10 @@ def upgrade() -> None:
         ),
     )
     op.create_index(
-        "ix_deliveries_recipient_id_message_id", "deliveries", ["recipient_id", "message_id"], unique=False
+        "ix_deliveries_recipient_id_state_message_id",
+        "deliveries",
+        ["recipient_id", "state", "message_id"],
+        unique=False,
     )
     op.create_index(
         "ix_deliveries_unread",

@@ -1,0 +1,23 @@
+"""Files that are written whole or not at all, for their owner alone."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from agentsroom.core.errors import NotWritable
+
+
+@contextlib.contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """An empty file for its owner alone, which takes the name of the target when all is written to it."""
+    partial = target.with_name(f".{target.name}.tmp-{os.getpid()}")
+    try:
+        partial.touch(mode=0o600)
+    except OSError as error:
+        raise NotWritable(f"{target} can't be written: {error.strerror}.") from error
+    try:
+        yield partial
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
