@@ -9,7 +9,7 @@ from werkzeug.exceptions import HTTPException
 
 from agentsroom.core.errors import AgentsRoomError, Forbidden, NotFound, Unauthenticated
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _NEVER_PAGES = ("/api/", "/mcp", "/live", "/healthz")
 _ONLY_HTTP = {
@@ -20,7 +20,10 @@ _ONLY_HTTP = {
     405: ("method_not_allowed", "The address takes no such method; `Allow` names those that it takes."),
     413: ("too_large", "The request is bigger than what is taken."),
     415: ("unsupported_media_type", "The body is of a type that is not taken."),
-    429: ("too_many_requests", "Too many tries; `Retry-After` says after how many seconds another is welcome."),
+    429: (
+        "too_many_requests",
+        "Too many tries; `Retry-After` says after how many seconds another is welcome.",
+    ),
     500: ("internal", "Something broke in the server; its output says more, and nothing was half-written."),
 }
 """The codes that no error of ours has, and what each means."""
@@ -73,7 +76,7 @@ def _of_http(error: HTTPException) -> Response:
 
 
 def _of_a_fault(error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.path, exc_info=error)
+    _logger.error("%s %s failed", request.method, request.path, exc_info=error)
     hint = "The server's output says more. Try again; nothing was half-written."
     return _render(500, {"code": _CODES[500], "message": "Something broke in the server.", "hint": hint})
 

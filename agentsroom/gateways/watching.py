@@ -9,7 +9,7 @@ from gevent.event import Event
 from gevent.monkey import get_original
 from watchfiles._rust_notify import RustNotify
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _UNWATCHED = "the store's folder is not watched; wake-ups still come from its writers"
 _GROUP_MS, _STEP_MS, _POLL_MS = 200, 20, 200
@@ -29,7 +29,7 @@ def watch_store(path: Path, poke: Callable[[], None], *, polling: bool) -> Calla
     try:
         notify = RustNotify([str(path.parent)], False, polling, _POLL_MS, False, False)
     except (OSError, RuntimeError):  # such as the system's limit of watches
-        _log.exception(_UNWATCHED)
+        _logger.exception(_UNWATCHED)
         return lambda: None
     names = {str(path), f"{path}-wal"}
     stop, changed = _Stop(), Event()
@@ -41,7 +41,7 @@ def watch_store(path: Path, poke: Callable[[], None], *, polling: bool) -> Calla
             try:
                 batch = notify.watch(_GROUP_MS, _STEP_MS, 0, stop)
             except (OSError, RuntimeError):
-                _log.exception(_UNWATCHED)
+                _logger.exception(_UNWATCHED)
                 return
             if not isinstance(batch, set):
                 return
