@@ -96,10 +96,16 @@ class Cluster:
             raise RuntimeError(f"{name} failed ({done.returncode}):\n{done.stdout}{done.stderr}{log}")
 
 
+def _memory() -> str | None:
+    """A file system in memory, where a new database costs a tenth of the time; None: there is none."""
+    folder = Path("/dev", "shm")  # Linux
+    return str(folder) if os.access(folder, os.W_OK) else None
+
+
 @contextmanager
 def cluster() -> Iterator[Cluster]:
     """A cluster that lives as long as the `with` block."""
-    with tempfile.TemporaryDirectory(prefix="agents-room-pg-") as folder:
+    with tempfile.TemporaryDirectory(prefix="agents-room-pg-", dir=_memory()) as folder:
         running = Cluster(Path(folder))
         running.start()
         try:
