@@ -125,7 +125,7 @@ def _write(act: Callable[[Any], T]) -> T:
 
 @cli.command()
 def serve() -> None:
-    """Run the server: pages, streams and the API on one port."""
+    """Run the server: pages and their streams, on one port."""
     from gevent import monkey
 
     monkey.patch_all()  # before anything that imports sockets, threads or SSL
@@ -159,7 +159,9 @@ def login_link() -> None:
     token = _write(access.create_login_link)
     click.echo(f"{base_url(settings)}/login/{token}")
     if running_server(settings) is None:
-        click.echo("No server runs on this home; start it first: agents-room serve", err=True)
+        click.echo(
+            "No server runs on this home: the link works as soon as one does (agents-room serve).", err=True
+        )
 
 
 @cli.group()
@@ -202,11 +204,12 @@ def team_rename(team_id: str, name: str) -> None:
 
 @team.command("delete")
 @click.argument("team_id", metavar="ID")
-@click.confirmation_option(prompt="Delete this team?", help="Do not ask.")
-def team_delete(team_id: str) -> None:
-    """Delete a team that has no agents."""
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def team_delete(team_id: str, yes: bool) -> None:
+    """Delete a team that has no agents; its rooms' history stays in the store."""
     from agentsroom.access import service as access
 
+    _confirm(f"Delete the team {team_id}?", yes)
     _write(lambda work: access.delete_team(work, team_id))
     click.echo(f"The team {team_id} is deleted.")
 
@@ -258,6 +261,7 @@ def agent_key(agent_id: str) -> None:
     from agentsroom.access import service as access
 
     _print_key(agent_id, _write(lambda work: access.rotate_key(work, agent_id)).key)
+    click.echo("Its older keys work no longer.")
 
 
 @agent.command("revoke")
@@ -274,11 +278,12 @@ def agent_revoke(agent_id: str) -> None:
 
 @agent.command("delete")
 @click.argument("agent_id", metavar="ID")
-@click.confirmation_option(prompt="Delete this agent and its keys?", help="Do not ask.")
-def agent_delete(agent_id: str) -> None:
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def agent_delete(agent_id: str, yes: bool) -> None:
     """Delete an agent; its keys go with it, its messages stay."""
     from agentsroom.access import service as access
 
+    _confirm(f"Delete the agent {agent_id} and its keys?", yes)
     _write(lambda work: access.delete_agent(work, agent_id))
     click.echo(f"The agent {agent_id} is deleted, and its keys with it.")
 
@@ -308,7 +313,7 @@ def doctor(as_json: bool) -> None:
     """Say what is wrong, and how to mend it; exit code 5 when something is."""
     from agentsroom.gateways.doctor import FAULT, examine
 
-    findings = examine(load_settings())
+    findings = examine(load_settings(), os.environ)
     _print_rows(("state", "what", "finding", "fix"), findings, as_json)
     if any(one.state == FAULT for one in findings):
         sys.exit(5)
@@ -337,6 +342,11 @@ def _print_rows(columns: tuple[str, ...], rows: list[Any], as_json: bool) -> Non
 
     cells = [tuple(getattr(row, column) for column in columns) for row in rows]
     show_table(tuple(column.replace("_", " ") for column in columns), cells, "None.")
+
+
+def _confirm(question: str, yes: bool) -> None:
+    if not yes:
+        click.confirm(question, abort=True)
 
 
 def _print_key(agent_id: str, key: str) -> None:

@@ -62,9 +62,7 @@ _AGENTS = Query(_agent.order_by(Agent.team_id, Agent.id))
 _AGENT = Query(_agent.where(Agent.id == bindparam("id")))
 _INSERT_AGENT = Query(insert(Agent), ("id", "team_id", "name", "created_at"))
 _RENAME_AGENT = Query(update(Agent).where(Agent.id == bindparam("agent")).values(name=bindparam("name")))
-_DELETE_AGENT = Query(
-    update(Agent).where(Agent.id == bindparam("agent")).values(deleted_at=bindparam("now"))
-)
+_DELETE_AGENT = Query(update(Agent).where(Agent.id == bindparam("agent")).values(deleted_at=bindparam("now")))
 _AGENT_ID_USED = Query(select(Agent.id).where(Agent.id == bindparam("id")))
 
 _key = select(

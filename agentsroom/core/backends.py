@@ -95,7 +95,6 @@ class SqliteBackend:
     def engine(self) -> Engine:
         try:
             make_home(self._settings)
-            self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise self._unusable(error) from error
         # Without a file in the address the default is a pool that closes connections in use, past its size in threads.

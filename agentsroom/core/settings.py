@@ -45,7 +45,9 @@ class Settings:
     tools: str = _setting("rooms", "which sets of tools an MCP client is shown, separated by commas")
     busy_s: int = _setting(10, "seconds to wait for the store's write lock", least=1, most=600)
     retention_messages: int = _setting(0, "days that prune keeps messages; 0: for ever")
-    retention_events: int = _setting(0, "days that prune keeps events; 0: for ever")
+    retention_events: int = _setting(
+        0, "days that prune keeps events, then moves them to a file in the home; 0: for ever"
+    )
     max_body_bytes: int = _setting(65_536, "bytes of a message's body (UTF-8)", least=1)
     max_subject: int = _setting(200, "characters of a subject", least=1)
     max_label: int = _setting(80, "characters of a session's label", least=1)

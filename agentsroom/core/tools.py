@@ -80,13 +80,14 @@ class Tool:
 
     @property
     def annotations(self) -> dict[str, bool]:
-        """MCP's hints; nothing here reaches beyond the store, so openWorldHint is always false."""
-        return {
-            "readOnlyHint": self.read_only,
-            "destructiveHint": self.destructive,
-            "idempotentHint": self.idempotent,
-            "openWorldHint": False,
-        }
+        """MCP's hints; nothing here reaches beyond the store, so openWorldHint is always false.
+
+        The others say nothing of a tool that only reads.
+        """
+        hints = {"openWorldHint": False}
+        if self.read_only:
+            return {**hints, "readOnlyHint": True}
+        return {**hints, "destructiveHint": self.destructive, "idempotentHint": self.idempotent}
 
 
 class Registry:
@@ -191,8 +192,12 @@ class Registry:
         return {**schema, "properties": properties}
 
     def output_schema(self, tool: Tool) -> dict[str, Any]:
-        """The outputSchema (JSON Schema 2020-12)."""
-        return _schema(tool.result)
+        """The outputSchema (JSON Schema 2020-12): the fields of the result; what is inside them is not told twice.
+
+        The list of tools is part of every agent's context, so it is kept short.
+        """
+        schema = _schema(tool.result)
+        return {**schema, "properties": {name: _shallow(one) for name, one in schema["properties"].items()}}
 
 
 @functools.cache
@@ -286,6 +291,12 @@ def _schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
     return schema
 
 
+def _shallow(schema: dict[str, Any]) -> dict[str, Any]:
+    """An object or a list of objects without what they hold."""
+    kept = {key: value for key, value in schema.items() if key not in ("properties", "required")}
+    return {**kept, "items": _shallow(kept["items"])} if "items" in kept else kept
+
+
 def _compact(schema: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(schema, list):
         return [_compact(one, definitions) for one in schema]
@@ -298,7 +309,7 @@ def _compact(schema: Any, definitions: dict[str, Any]) -> Any:
         if key == "properties"
         else _compact(value, definitions)
         for key, value in schema.items()
-        if key not in ("$defs", "title") and not (key == "default" and value is None)
+        if key not in ("$defs", "title") and not (key == "default" and value is None) and value != []
     }
     return _fold_null(kept)
 

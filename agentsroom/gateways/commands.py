@@ -3,6 +3,7 @@
 A table says where a tool stands in the CLI and which of its arguments are typed without an option's name.
 """
 
+import contextlib
 import json
 import math
 import time
@@ -69,7 +70,8 @@ def command_of(tool: Tool, schema: dict[str, Any], open_store: Open) -> click.Co
     """The tool as a click command."""
     place = PLACES[tool.name]
     parameters = [
-        _parameter(name, one, name in schema["required"], place) for name, one in schema["properties"].items()
+        _parameter(name, one, name in schema.get("required", ()), place)
+        for name, one in schema["properties"].items()
     ]
     order = {name: number for number, name in enumerate(place.typed)}
     parameters.sort(key=lambda one: order.get(one.name or "", len(order)))
@@ -77,10 +79,18 @@ def command_of(tool: Tool, schema: dict[str, Any], open_store: Open) -> click.Co
     field = click.Option(["--get", "field"], metavar="FIELD", help="Print one field of the result alone.")
 
     def run(as_json: bool, field: str | None, **given: Any) -> None:
+        if field is not None and field not in tool.result.__struct_fields__:
+            taken = ", ".join(tool.result.__struct_fields__)
+            raise click.UsageError(
+                f"The result of {' '.join(place.words)} has no field {field}; it has {taken}."
+            )
         runtime, caller = open_store()
-        if "session_id" in schema["properties"] and given.get("session_id") is None:
-            given["session_id"] = _own_session(runtime, caller, "session_id" in schema["required"])
-        result = (_wait if tool.name == "msg_wait" else _call)(runtime, caller, tool, given)
+        with contextlib.closing(runtime):
+            if "session_id" in schema["properties"] and given.get("session_id") is None:
+                given["session_id"] = _own_session(
+                    runtime, caller, "session_id" in schema.get("required", ())
+                )
+            result = (_wait if tool.name == "msg_wait" else _call)(runtime, caller, tool, given)
         show(result, as_json=as_json, field=field)
         if isinstance(result, Claimed) and not result.ok:
             raise SystemExit(EXIT_REFUSED)

@@ -1,14 +1,19 @@
 """What may be wrong with an installation, each finding with its fix. It changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from agentsroom.core.backends import SqliteBackend
+from agentsroom.core.clock import iso
 from agentsroom.core.database import SCHEMA_VERSION
 from agentsroom.core.errors import AgentsRoomError
-from agentsroom.core.settings import Settings
+from agentsroom.core.settings import PREFIX, Settings
+from agentsroom.gateways.commands import SESSION_VARIABLE
 from agentsroom.gateways.running import running_server
-from agentsroom.rooms.autonomy import Level
+from agentsroom.rooms.harnesses import OWN_KEY, OWN_NAME
+from agentsroom.rooms.service.retention import prune
 from agentsroom.rooms.store import leases, sessions
 from agentsroom.rooms.store.sessions import SessionRow
 from agentsroom.runtime import Runtime
@@ -18,6 +23,7 @@ HINT: Literal["hint"] = "hint"
 FAULT: Literal["fault"] = "fault"
 
 _LARGE_WAL_BYTES = 64 * 2**20
+_OTHER_VARIABLES = {SESSION_VARIABLE, OWN_NAME, OWN_KEY, f"{PREFIX}KEY"}
 
 
 class Finding(NamedTuple):
@@ -29,16 +35,27 @@ class Finding(NamedTuple):
     fix: str = ""
 
 
-def examine(settings: Settings) -> list[Finding]:
-    """Every finding, in a fixed order; whatever can't be looked at because of a fault is left out."""
+def examine(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
+    """Every finding, in a fixed order; what can't be looked at because of a fault is left out."""
+    findings = [*_variables(environment), *_server(settings)]
+    if settings.database_path is not None and not settings.database_path.exists():
+        text = f"{settings.database_path} is not there yet; whoever joins first makes it"
+        return [*findings, *_other_store(settings), Finding(HINT, "store", text, "agents-room join")]
     runtime = Runtime(settings)
     try:
-        findings = [*_server(settings), *_store(runtime)]
-        if not any(one.state == FAULT for one in findings):
-            findings += [*_files(settings), *_sessions(runtime)]
-        return findings
+        findings += _store(runtime)
+        if all(one.what != "store" or one.state != FAULT for one in findings):
+            findings += [*_files(runtime), *_sessions(runtime)]
     finally:
         runtime.close()
+    return findings
+
+
+def _variables(environment: Mapping[str, str]) -> Iterator[Finding]:
+    known = {PREFIX + one.name.upper() for one in fields(Settings)} | _OTHER_VARIABLES
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            yield Finding(FAULT, "settings", f"{name} is set, and no setting is called so", f"unset {name}")
 
 
 def _server(settings: Settings) -> Iterator[Finding]:
@@ -63,46 +80,45 @@ def _store(runtime: Runtime) -> Iterator[Finding]:
         yield Finding(FAULT, "store", f"{name} is damaged: {checked}", "restore a backup of it")
 
 
-def _files(settings: Settings) -> Iterator[Finding]:
-    store = settings.database_path
-    if store is None:
+def _files(runtime: Runtime) -> Iterator[Finding]:
+    yield from _other_store(runtime.settings)
+    backend, store = runtime.database.backend, runtime.settings.database_path
+    if store is None or not isinstance(backend, SqliteBackend):
         return
-    usual = settings.home_path / "room.db"
-    if store != usual and usual.exists():
-        fix = "Unset AGENTS_ROOM_DB, or set it for every agent"
-        yield Finding(FAULT, "two stores", f"AGENTS_ROOM_DB names {store}, and {usual} is there too", fix)
+    if not backend.lock.works:
+        text = f"the file system of {store} knows no flock; writers wait by SQLite's own lock, less fairly"
+        yield Finding(HINT, "write lock", text, "keep the home on a local disk")
     wal = store.with_name(store.name + "-wal")
-    size = _size(wal)
+    size = wal.stat().st_size if wal.exists() else 0
     if size > _LARGE_WAL_BYTES:
         yield Finding(
             HINT, "write-ahead log", f"{wal} has {size:,} bytes", "end the process that reads without end"
         )
     if store.stat().st_mode & 0o077:
-        yield Finding(FAULT, "store", f"{store} can be opened by other users", f"chmod 600 {store}")
+        yield Finding(FAULT, "rights", f"{store} can be opened by other users", f"chmod 600 {store}")
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _other_store(settings: Settings) -> Iterator[Finding]:
+    usual: Path = settings.home_path / "room.db"
+    if settings.database_path != usual and usual.exists():
+        text = f"AGENTS_ROOM_DB names {settings.store_name}, and {usual} is there too: agents of the two never meet"
+        yield Finding(FAULT, "two stores", text, "set AGENTS_ROOM_DB for every agent, or for none")
 
 
 def _sessions(runtime: Runtime) -> Iterator[Finding]:
+    removable = prune(runtime.database, runtime.machine, dry_run=True).sessions
+    if removable:
+        text = f"{len(removable)} are silent for a day, and gone"
+        yield Finding(HINT, "gone sessions", text, "agents-room prune")
     present = runtime.database.read(lambda work: sessions.sessions_of_team(work, work.settings.team))
     judged = runtime.machine.liveness_of(present)
-    gone = [one for one in present if judged[one.id].liveness == "gone"]
-    yield from _listed("gone sessions", gone, "their processes no longer run", "agents-room prune")
-    holders = runtime.database.read(lambda work: [one for one in gone if leases.live_leases_of(work, one.id)])
-    yield from _listed(
-        "stale leases", holders, "are gone and still hold leases", "they end by themselves in time"
-    )
-    quiet = [one for one in present if one not in gone and one.autonomy < Level.WAKE]
-    fix = "agents-room join --autonomy wake"
-    yield from _listed("levels below wake", quiet, "can't be reached while they idle", fix)
+    for session in present:
+        if judged[session.id].liveness == "gone":
+            yield from _left_behind(runtime, session)
 
 
-def _listed(what: str, found: list[SessionRow], finding: str, fix: str) -> Iterator[Finding]:
-    if found:
-        names = ", ".join(one.name for one in found[:5])
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        yield Finding(HINT, what, f"{names}{more}: {finding}", fix)
-    else:
-        yield Finding(OK, what, "none")
+def _left_behind(runtime: Runtime, session: SessionRow) -> Iterator[Finding]:
+    for lease in runtime.database.read(lambda work: leases.live_leases_of(work, session.id)):
+        text = f"{session.name} is gone and still holds {lease.path} until {iso(lease.expires_at)}"
+        fix = f"agents-room lease release --session {session.id} {lease.path}"
+        yield Finding(HINT, "stale lease", text, fix)

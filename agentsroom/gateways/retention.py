@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentsroom.core.archive import archive_events
-from agentsroom.core.clock import HOUR, iso, parse_date
+from agentsroom.core.clock import DAY, HOUR, iso, parse_date
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.service.retention import prune
 from agentsroom.runtime import Runtime
@@ -29,8 +29,12 @@ def prune_store(
     yield f"{verb} {len(pruned.sessions)} sessions that are silent and gone{listed}."
     if dry_run:
         return
+    settings = runtime.settings
     if pruned.messages:
-        yield f"Removed {pruned.messages:,} messages older than {runtime.settings.retention_messages} days."
+        yield f"Removed {pruned.messages:,} messages older than {settings.retention_messages} days."
+    if moment is None and settings.retention_events:
+        moment = runtime.database.clock.now() - settings.retention_events * DAY
+        events_file = settings.home_path / f"events-before-{iso(moment)}.jsonl"
     if moment is not None and events_file is not None:
         count = archive_events(runtime.database, moment, events_file)
         yield f"Moved {count:,} events before {iso(moment)} to {events_file}."

@@ -1,11 +1,15 @@
 """The server that runs on this home, if one does: serve.json, as its processes and ours read and write it."""
 
 import json
-import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
+from agentsroom.core.files import whole_file
 from agentsroom.core.settings import Settings
 
 
@@ -37,11 +41,15 @@ def base_url(settings: Settings) -> str:
     return running.url if running else f"http://{settings.host}:{settings.port}"
 
 
+def own_command() -> str:
+    """How a shell on this machine calls this program: its name where the PATH finds it, else its full path."""
+    beside = Path(sys.executable).with_name("agents-room")
+    if shutil.which("agents-room"):
+        return "agents-room"
+    return shlex.quote(str(beside)) if beside.exists() else f"{shlex.quote(sys.executable)} -m agentsroom"
+
+
 def write_serve_json(settings: Settings, running: Running) -> None:
     """Written whole or not at all, for its owner alone."""
-    path = settings.home_path / "serve.json"
-    partial = path.with_name(f".serve.json.tmp-{os.getpid()}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w") as file:
-        json.dump(running._asdict(), file)
-    partial.replace(path)
+    with whole_file(settings.home_path / "serve.json") as partial:
+        partial.write_text(json.dumps(running._asdict()))

@@ -9,15 +9,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentsroom.core.errors import AgentsRoomError, NotFound
+from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.tools import Result
 from agentsroom.rooms.results import (
+    Checked,
+    Claimed,
+    Done,
+    Drift,
     Explained,
     Found,
     History,
+    LeaseInfo,
     Leases,
     MessageInfo,
     Received,
+    Renewed,
     SentList,
     Sessions,
     Waited,
@@ -25,7 +31,7 @@ from agentsroom.rooms.results import (
 
 
 def show(result: Result, *, as_json: bool, field: str | None = None) -> None:
-    """Prints a tool's result, or one field of it, to standard output. Raises NotFound when it has no such field."""
+    """Prints a tool's result, or one field of it, to standard output."""
     if field is not None:
         sys.stdout.write(_field(result, field) + "\n")
         return
@@ -38,10 +44,7 @@ def show(result: Result, *, as_json: bool, field: str | None = None) -> None:
 
 
 def _field(result: Result, name: str) -> str:
-    fields = msgspec.to_builtins(result)
-    if name not in fields:
-        raise NotFound(f"The result has no field {name!r}; it has {', '.join(fields)}.")
-    value = fields[name]
+    value = msgspec.to_builtins(result).get(name, "")
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
@@ -70,7 +73,7 @@ def _table(console: Console, columns: tuple[str, ...], rows: list[tuple[Any, ...
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+        table.add_row(*(Text("" if cell is None else " ".join(str(cell).split("\n"))) for cell in row))
     console.print(table)
 
 
@@ -155,6 +158,40 @@ def _leases(console: Console, result: Leases) -> None:
     _table(console, ("path", "mode", "holder", "until"), rows, "Nobody holds anything in your rooms.")
 
 
+def _lease_text(lease: LeaseInfo) -> str:
+    until = "shared until" if lease.mode == "shared" else "until"
+    return f"{lease.path} is held by {lease.label or lease.session_id} {until} {lease.expires_at}"
+
+
+def _claimed(console: Console, result: Claimed) -> None:
+    if result.lease is not None:
+        text = (
+            f"You hold {result.lease.path} until {result.lease.expires_at}"
+            if result.ok
+            else _lease_text(result.lease)
+        )
+        console.print(Text(f"{text} ({result.lease.mode})." if result.ok else f"Refused: {text}."))
+    if not isinstance(result.warning, msgspec.UnsetType):
+        console.print(Text(result.warning))
+
+
+def _renewed(console: Console, result: Renewed) -> None:
+    console.print(Text(f"You hold {result.lease.path} until {result.lease.expires_at}."))
+
+
+def _checked(console: Console, result: Checked) -> None:
+    held = f"; {_lease_text(result.lease)}" if result.lease is not None else ""
+    console.print(Text(f"{'You can claim it' if result.free else 'You can not claim it'}{held}."))
+
+
+def _drift(console: Console, result: Drift) -> None:
+    console.print(Text(f"{result.severity}: {result.message}"))
+
+
+def _done(console: Console, _result: Done) -> None:
+    console.print(Text("Done."))
+
+
 def _explained(console: Console, result: Explained) -> None:
     rows = [(one.label or one.recipient, one.state, one.since, one.explanation) for one in result.recipients]
     _table(console, ("recipient", "state", "since", "why"), rows, "The message found no recipient.")
@@ -168,5 +205,10 @@ _RENDERERS: dict[type[Result], Callable[[Console, Any], None]] = {
     Received: _received,
     SentList: _sent,
     Leases: _leases,
+    Claimed: _claimed,
+    Renewed: _renewed,
+    Checked: _checked,
+    Drift: _drift,
+    Done: _done,
     Explained: _explained,
 }

@@ -107,7 +107,9 @@ class Delivery(Base):
 UNREAD = text("deliveries.state IN ({})".format(", ".join(f"'{state.value}'" for state in delivery.UNREAD)))
 """Written out, not bound: else SQLite can't see that a query fits the partial indexes below."""
 
-Index("ix_deliveries_recipient_id_state_message_id", Delivery.recipient_id, Delivery.state, Delivery.message_id)
+Index(
+    "ix_deliveries_recipient_id_state_message_id", Delivery.recipient_id, Delivery.state, Delivery.message_id
+)
 Index(
     "ix_deliveries_unread",
     Delivery.recipient_id,

@@ -253,9 +253,15 @@ def test_a_team_that_is_not_there_is_told_to_the_caller(start: Start) -> None:
     assert "nobody" in json.loads(result["content"][0]["text"])["message"]
 
 
-def test_only_the_chosen_sets_of_tools_are_listed(start: Start) -> None:
-    server = start(AGENTS_ROOM_TOOLS="board")
+def test_an_unknown_set_of_tools_is_told_with_the_known_ones(start: Start) -> None:
+    server = start(AGENTS_ROOM_TOOLS="romms")
+    assert server.rest() == []
+    assert server.exit_status() == 2
+    assert "sets of tools are rooms" in server.errors()
+
+
+def test_the_list_of_tools_is_short_since_it_is_part_of_every_agents_context(start: Start) -> None:
+    server = start()
     server.initialize()
-    assert server.ask("tools/list")["result"]["tools"] == []
-    refused = server.ask("tools/call", {"name": "room_join", "arguments": {}})
-    assert refused["error"]["code"] == rpc.INVALID_PARAMS
+    listed = server.ask("tools/list")["result"]["tools"]
+    assert len(json.dumps(listed, separators=(",", ":")).encode()) <= 16_000

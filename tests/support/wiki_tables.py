@@ -1,14 +1,18 @@
 """The wiki's tables, made from the code that they describe; `cog` writes them into wiki/*.md."""
 
+import importlib
+import pkgutil
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
+import agentsroom
 from agentsroom.cli import EXIT_CODES, OPERATOR_COMMANDS
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Tool
 from agentsroom.gateways.commands import PLACES
+from agentsroom.gateways.errors import http_errors
 from agentsroom.rooms.harnesses import HARNESSES
 from agentsroom.rooms.machine import Machine
 from agentsroom.runtime import make_registry
@@ -27,9 +31,19 @@ def _setting(one: Any) -> tuple[str, ...]:
 
 def errors_table() -> str:
     """Every error: code, status of the JSON API, meaning."""
-    found = sorted(subclasses(AgentsRoomError), key=lambda one: (one.status, one.code))
-    rows = [(f"`{one.code}`", str(one.status), (one.__doc__ or "").strip().split("\n\n")[0]) for one in found]
-    return _table(("code", "status", "what happened"), rows)
+    for module in pkgutil.walk_packages(agentsroom.__path__, "agentsroom."):
+        if "migrations" not in module.name and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    own = {
+        one.code: (one.status, (one.__doc__ or "").strip().split("\n\n")[0])
+        for one in subclasses(AgentsRoomError)
+    }
+    http = {code: (status, meaning) for code, status, meaning in http_errors()}
+    found = sorted((status, code, meaning) for code, (status, meaning) in {**http, **own}.items())
+    return _table(
+        ("code", "status", "what happened"),
+        [(f"`{code}`", str(status), text) for status, code, text in found],
+    )
 
 
 def subclasses(base: type[AgentsRoomError]) -> Iterable[type[AgentsRoomError]]:
@@ -55,7 +69,11 @@ def tools_reference() -> str:
 def _section(registry: Registry, tool: Tool) -> str:
     schema = registry.schema(tool)
     rows = [
-        (f"`{name}`" + ("" if name in schema["required"] else "?"), _shape(one), one.get("description", ""))
+        (
+            f"`{name}`" + ("" if name in schema.get("required", ()) else "?"),
+            _shape(one),
+            one.get("description", ""),
+        )
         for name, one in schema["properties"].items()
     ]
     gives = ", ".join(

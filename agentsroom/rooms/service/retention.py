@@ -45,5 +45,11 @@ def _remove(work: Writing, removable: list[SessionRow], silent_ms: int) -> Prune
         work.emit("session_pruned", session.team_id, session=session.id, label=session.label)
     messages.delete_idempotent_calls_before(work, work.now - LIFE)
     days = work.settings.retention_messages
-    old = messages.delete_messages_before(work, work.now - days * DAY) if days else 0
+    old = _remove_messages(work, work.now - days * DAY) if days else 0
     return Pruned([one.id for one in removed], old)
+
+
+def _remove_messages(work: Writing, moment: int) -> int:
+    for team_id in messages.teams_with_messages_before(work, moment):
+        work.emit("messages_pruned", team_id)
+    return messages.delete_messages_before(work, moment)

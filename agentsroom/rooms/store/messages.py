@@ -226,6 +226,9 @@ _INSERT_IDEMPOTENT = Query(
 _DELETE_IDEMPOTENT_BEFORE = Query(
     delete(IdempotentCall).where(IdempotentCall.created_at <= bindparam("moment"))
 )
+_TEAMS_WITH_MESSAGES_BEFORE = Query(
+    select(Message.team_id).where(Message.created_at < bindparam("moment")).distinct()
+)
 _DELETE_MESSAGES_BEFORE = Query(delete(Message).where(Message.created_at < bindparam("moment")))
 
 _BEYOND_EVERY_ID = 2**53
@@ -361,6 +364,10 @@ def remember_call(
 
 def delete_idempotent_calls_before(work: Writing, moment: int) -> int:
     return work.run(_DELETE_IDEMPOTENT_BEFORE, moment=moment)
+
+
+def teams_with_messages_before(work: Reading, moment: int) -> list[str]:
+    return [row[0] for row in work.rows(_TEAMS_WITH_MESSAGES_BEFORE, moment=moment)]
 
 
 def delete_messages_before(work: Writing, moment: int) -> int:

@@ -207,7 +207,7 @@ def tools(machine: Machine) -> tuple[Tool, ...]:
         Tool(
             name="msg_wait",
             title="Wait for mail",
-            description="Wait up to 25 s for unread messages; marks nothing. Pass the cursor as after to wait for later ones.",
+            description="Wait for unread messages; marks nothing. Pass the cursor as after to wait for later ones.",
             arguments=MsgWait,
             result=Waited,
             function=_wait,

@@ -11,7 +11,7 @@ from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.tools import Arguments, Call, Tool, limit
 from agentsroom.rooms.autonomy import LevelArgument, parse_level
 from agentsroom.rooms.errors import SessionLeft
-from agentsroom.rooms.harnesses import harness_of, is_key
+from agentsroom.rooms.harnesses import OWN_KEY, harness_of, is_key
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.repository import find_repository, guess_root
 from agentsroom.rooms.results import Cap, Done, Joined, Sessions
@@ -57,7 +57,7 @@ class RoomSetAutonomyCap(Arguments, kw_only=True):
 
 
 def _join(machine: Machine, call: Call, arguments: RoomJoin) -> Joined:
-    _check(arguments)
+    _check(call, arguments)
     joining = _joining(machine, call, arguments)
     joined = call.database.write(lambda work: sessions.join(work, call.caller, joining))
     if call.caller.process is not None:
@@ -65,15 +65,14 @@ def _join(machine: Machine, call: Call, arguments: RoomJoin) -> Joined:
     return joined
 
 
-def _check(arguments: RoomJoin) -> None:
+def _check(call: Call, arguments: RoomJoin) -> None:
     problems = {}
     if arguments.cwd is not None and not arguments.cwd.startswith("/"):
         problems["cwd"] = f"{arguments.cwd!r} came; an absolute path is taken"
-    key = arguments.harness_key
-    if key is not None and not is_key(key):
-        problems["harness_key"] = (
-            "a UUID, or 8 to 128 visible ASCII characters, but no 16 hex digits, are taken"
-        )
+    own = call.caller.process.environment.get(OWN_KEY) if call.caller.process else None
+    for name, key in (("harness_key", arguments.harness_key), (OWN_KEY, own)):
+        if key is not None and not is_key(key):
+            problems[name] = "a UUID, or 8 to 128 visible ASCII characters, but no 16 hex digits, are taken"
     if problems:
         raise InvalidArgument(problems)
 
