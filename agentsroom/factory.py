@@ -30,7 +30,7 @@ from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.live import MakePage, live_routes, live_url
-from agentsroom.gateways.running import Running
+from agentsroom.gateways.running import Running, own_command
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
 from agentsroom.runtime import Runtime
@@ -91,7 +91,12 @@ def create_app(settings: Settings, runtime: Runtime | None = None, running: Runn
     render_errors(app)
     build = _build_id()
     app.jinja_env.globals.update(
-        dom_id=dom_id, region=Region, room_url=room_url, live_url=live_url, build_id=build
+        dom_id=dom_id,
+        region=Region,
+        room_url=room_url,
+        live_url=live_url,
+        build_id=build,
+        own_command=own_command(),
     )
     _add_own_routes(app, store)
     slowed = limiter.limit(FAILED_LOGINS, deduct_when=lambda response: response.status_code == 401)

@@ -49,6 +49,8 @@ def login_pages(database: Database, token: str, slowed: Callable[[Route], Route]
     def log_in_by_link(token: str) -> Any:
         if request.method == "HEAD":
             return ""  # whoever previews the link must not use it up
+        if _is_in(database):
+            return redirect(HOME)  # and the link stays good for another browser
         return enter(lambda work, browser: service.log_in_by_link(work, token, browser))
 
     @pages.post("/logout")
@@ -61,6 +63,12 @@ def login_pages(database: Database, token: str, slowed: Callable[[Route], Route]
         return redirect("/login")
 
     return pages
+
+
+def _is_in(database: Database) -> bool:
+    """Whether this browser is logged in already."""
+    login_id = session.get(LOGIN, "")
+    return database.read(lambda work: service.admin_of_login(work, login_id)) is not None
 
 
 def _refused(given: str) -> Response:

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import signal
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,7 +25,7 @@ from agentsroom.core.backends import Backend, backend_for
 from agentsroom.core.errors import Conflict
 from agentsroom.core.ids import random_base62, random_session_id
 from agentsroom.core.settings import Settings, make_home
-from agentsroom.gateways.running import Running, running_server, write_serve_json
+from agentsroom.gateways.running import Running, own_command, running_server, write_serve_json
 from agentsroom.gateways.watching import watch_store
 from agentsroom.gateways.wsgi import Server, listen
 from agentsroom.runtime import Runtime
@@ -156,19 +157,20 @@ def _greet(settings: Settings, runtime: Runtime, running: Running) -> None:
     base = settings.url.rstrip("/") or running.url
     click.echo(f"agents-room {__version__} serves {settings.store_name} at {base}\n")
     click.echo(f"Open this link in a browser; it logs in once:\n\n  {base}/login/{link}\n")
+    click.echo(f"An MCP client on this machine takes this entry:\n\n  {_mcp_entry(settings)}\n")
     if new is not None:
-        click.echo(f"The key of the agent {new.agent_id}, shown this once:\n\n  AGENTS_ROOM_KEY={new.key}\n")
         click.echo(
-            f"An MCP client on this machine needs no key, only this entry:\n\n  {_mcp_entry(settings)}\n"
+            f"The key of the agent {new.agent_id} for HTTP, shown this once:\n\n  AGENTS_ROOM_KEY={new.key}\n"
         )
     else:
-        click.echo(f"A new key for an agent: agents-room agent key {access.DEFAULT_AGENT}\n")
+        click.echo(f"A new key for HTTP: {own_command()} agent key {access.DEFAULT_AGENT}\n")
     click.echo("Ctrl+C ends the server.")
 
 
 def _mcp_entry(settings: Settings) -> str:
     """For the `mcpServers` of a client's configuration."""
-    entry: dict[str, Any] = {"command": "agents-room", "args": ["mcp"]}
+    program, *arguments = shlex.split(own_command())
+    entry: dict[str, Any] = {"command": program, "args": [*arguments, "mcp"]}
     if settings.home != Settings().home:
         entry["env"] = {"AGENTS_ROOM_HOME": str(settings.home_path)}
     return json.dumps({"mcpServers": {"agents-room": entry}})

@@ -265,14 +265,25 @@ def test_a_login_that_is_revoked_opens_nothing(client: FlaskClient, sqlite_store
     assert client.get("/rooms").status_code == 401
 
 
-def test_a_login_link_works_once_and_then_says_so(client: FlaskClient, sqlite_store: Store) -> None:
+def test_a_login_link_works_once_and_then_says_so(
+    app: Flask, client: FlaskClient, sqlite_store: Store
+) -> None:
     token = login_token(sqlite_store)
     assert client.head(f"/login/{token}").status_code == 200, "a preview does not use it up"
     assert client.get(f"/login/{token}").status_code == 302
-    again = client.get(f"/login/{token}", headers=PAGE)
+    again = browser_of(app).get(f"/login/{token}", headers=PAGE)
     assert again.status_code == 401
     assert "was used before" in again.text
     assert "agents-room login-link" in again.text
+
+
+def test_a_browser_that_is_in_does_not_use_a_link_up(
+    app: Flask, client: FlaskClient, sqlite_store: Store
+) -> None:
+    client.get(f"/login/{login_token(sqlite_store)}")
+    token = login_token(sqlite_store)
+    assert client.get(f"/login/{token}").location == "/rooms"
+    assert browser_of(app).get(f"/login/{token}").location == "/rooms"
 
 
 def test_a_login_link_ends_after_a_day(client: FlaskClient, sqlite_store: Store) -> None:

@@ -19,8 +19,9 @@ class Sight(NamedTuple):
     rooms: list[RoomRow]
     present: dict[int, list[SessionRow]]
     last: dict[int, MessageRow]
-    holders: dict[int, list[str]]
+    holders: dict[int, dict[int, str]]
     unread: dict[int, int]
+    unread_in_all: int
     last_event: int
 
     @property
@@ -64,6 +65,7 @@ def look(work: Reading, team_id: str) -> Sight:
         last=pages.last_message_by_room(work, team_id),
         holders=pages.lease_holders_by_room(work, team_id),
         unread=pages.unread_by_room(work, team_id),
+        unread_in_all=pages.count_unread(work, team_id),
         last_event=last_event_id(work),
     )
 
@@ -74,18 +76,18 @@ def view(sight: Sight, judged: dict[str, Judgement]) -> RoomsView:
         title: [_line(room, sight, judged) for room in rooms]
         for title, rooms in shown.by_kind(sight.rooms).items()
     }
-    unread, held = sum(sight.unread.values()), sum(map(len, sight.holders.values()))
+    held = {lease for here in sight.holders.values() for lease in here}  # one may be in several rooms
     counts = [
         counted(len(sight.rooms), "room"),
-        f"{counted(unread, 'delivery', 'deliveries')} unread",
-        counted(held, "live lease"),
+        f"{counted(sight.unread_in_all, 'message waits', 'messages wait')} to be read",
+        counted(len(held), "live lease"),
     ]
     return RoomsView(tables, f"Team {sight.team_id}. {', '.join(counts)}.", sight.last_event)
 
 
 def _line(room: RoomRow, sight: Sight, judged: dict[str, Judgement]) -> RoomLine:
     here = sight.present.get(room.id, [])
-    holders = sight.holders.get(room.id, [])
+    holders = sight.holders.get(room.id, {}).values()
     last = sight.last.get(room.id)
     return RoomLine(
         name=room_name(room.name),

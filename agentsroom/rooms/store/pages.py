@@ -76,7 +76,7 @@ _LAST_MESSAGES = Query(
     .where(Room.team_id == bindparam("team"))
 )
 _LEASE_HOLDERS = Query(
-    select(Membership.room_id, Lease.session_id)
+    select(Membership.room_id, Lease.id, Lease.session_id)
     .join(Lease, Lease.session_id == Membership.session_id)
     .where(
         Membership.left_at.is_(None),
@@ -87,7 +87,11 @@ _LEASE_HOLDERS = Query(
 )
 # Materialized one by one: else SQLite goes through all of a room's messages to find the few that are unread.
 _unread = (
-    select(Delivery.message_id).where(UNREAD, _may_still_be_read).cte("unread").prefix_with("MATERIALIZED")
+    select(Delivery.message_id)
+    .join(Session, Session.id == Delivery.recipient_id)
+    .where(UNREAD, _may_still_be_read, Session.team_id == bindparam("team"), Session.left_at.is_(None))
+    .cte("unread")
+    .prefix_with("MATERIALIZED")
 )
 _unread_in = (
     select(MessageRoom.room_id)
@@ -101,6 +105,7 @@ _UNREAD_BY_ROOM = Query(
     .where(Room.team_id == bindparam("team"))
     .group_by(_unread_in.c.room_id)
 )
+_COUNT_UNREAD = Query(select(func.count()).select_from(_unread))
 
 
 def named_deliveries_of(work: Reading, message_ids: Sequence[int]) -> dict[int, list[NamedDelivery]]:
@@ -139,16 +144,21 @@ def last_message_by_room(work: Reading, team_id: str) -> dict[int, MessageRow]:
     return {room_id: MessageRow(*message) for room_id, *message in work.rows(_LAST_MESSAGES, team=team_id)}
 
 
-def lease_holders_by_room(work: Reading, team_id: str) -> dict[int, list[str]]:
-    """The id of each room → the holder's id of each live lease in it."""
-    holders: dict[int, list[str]] = {}
-    for room_id, session_id in work.rows(_LEASE_HOLDERS, team=team_id, now=work.now):
-        holders.setdefault(room_id, []).append(session_id)
+def lease_holders_by_room(work: Reading, team_id: str) -> dict[int, dict[int, str]]:
+    """The id of each room → the id of each live lease in it → its holder's id."""
+    holders: dict[int, dict[int, str]] = {}
+    for room_id, lease_id, session_id in work.rows(_LEASE_HOLDERS, team=team_id, now=work.now):
+        holders.setdefault(room_id, {})[lease_id] = session_id
     return holders
 
 
+def count_unread(work: Reading, team_id: str) -> int:
+    """How many deliveries wait for sessions that have not left."""
+    return int(work.value(_COUNT_UNREAD, team=team_id, now=work.now))
+
+
 def unread_by_room(work: Reading, team_id: str) -> dict[int, int]:
-    """The id of each room with unread deliveries → how many."""
+    """The id of each room whose messages wait for sessions that have not left → how many deliveries."""
     rows = work.rows(_UNREAD_BY_ROOM, team=team_id, now=work.now)
     return {room_id: int(count) for room_id, count in rows}
 
