@@ -289,7 +289,7 @@ def agent_delete(agent_id: str, yes: bool) -> None:
 
 
 @cli.command()
-@click.option("--silent-hours", type=click.FloatRange(min=0), default=24.0, show_default=True)
+@click.option("--silent-hours", type=click.FloatRange(0, 1e6), default=24.0, show_default=True)
 @click.option(
     "--events-before", metavar="DATE", help="Also move events before this date (UTC) to --events-file."
 )

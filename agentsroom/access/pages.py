@@ -43,9 +43,10 @@ def login_pages(database: Database, token: str, slowed: Callable[[Route], Route]
             return _refused(given)
         return enter(service.log_in)
 
-    @pages.get("/login/<token>")
+    @pages.get(
+        "/login/<token>"
+    )  # not slowed: its tokens can't be guessed, and any page may make a browser try some
     @public
-    @slowed
     def log_in_by_link(token: str) -> Any:
         if request.method == "HEAD":
             return ""  # whoever previews the link must not use it up

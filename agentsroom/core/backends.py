@@ -38,6 +38,10 @@ class Backend(Protocol):
         """An engine whose connections are in autocommit: the unit of work says BEGIN and COMMIT itself."""
         ...
 
+    def check_in_place(self) -> None:
+        """Raises StoreUnavailable when what is open is not what stands at the store's address any more."""
+        ...
+
     def write_lock(self, patience_s: float, /) -> contextlib.AbstractContextManager[None]:
         """Held around each write transaction; raises StoreBusy, naming the holder, after that time."""
         ...
@@ -90,6 +94,7 @@ class SqliteBackend:
     def __init__(self, path: Path, settings: Settings, sleep: Sleep) -> None:
         self.path = path
         self._settings = settings
+        self._identity: tuple[int, int] | None = None
         self.lock = WriteLock(path.with_name(path.name + ".lock"), sleep)
 
     def engine(self) -> Engine:
@@ -98,6 +103,9 @@ class SqliteBackend:
         except OSError as error:
             raise self._unusable(error) from error
         # Without a file in the address the default is a pool that closes connections in use, past its size in threads.
+        if not self.path.exists():
+            self._create()
+        self._identity = self._identity_now()
         engine = create_engine(
             "sqlite://", creator=self._connect, poolclass=QueuePool, isolation_level="AUTOCOMMIT", **_POOL
         )
@@ -106,15 +114,27 @@ class SqliteBackend:
 
     def _connect(self) -> sqlite3.Connection:
         mode = "rw"
-        if not self.path.exists():
-            self._create()
-        elif not os.access(self.path.parent, os.W_OK):
+        if not os.access(self.path.parent, os.W_OK):
             mode = "ro" if self.path.with_name(self.path.name + "-wal").exists() else "ro&immutable=1"
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         try:
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise self.translate(error) or error from error
+
+    def check_in_place(self) -> None:
+        if self._identity_now() != self._identity:
+            raise StoreUnavailable(
+                f"The store {self.path} was removed or replaced while this process had it open.",
+                hint="Restart this process; what stands at that path now is another store.",
+            )
+
+    def _identity_now(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _create(self) -> None:
         """An empty file for its owner alone; -wal and -shm take its rights."""
@@ -243,14 +263,13 @@ class WriteLock:
             try:
                 if not self._take(self._lock, self.NEXT_S, deadline):
                     raise self._busy(patience_s)
+                self._lock.sign()
             finally:
                 self._turn.release()
         except OSError as error:
             if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
                 raise
             self.works = False
-        else:
-            self._lock.sign()
 
     def _take(self, file: "LockFile", pause_s: float, deadline: float) -> bool:
         while not file.try_take():
@@ -289,12 +308,13 @@ class LockFile:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def sign(self) -> None:
-        """Writes the holder's process id into the file."""
-        os.pwrite(self._descriptor, b"%-20d\n" % os.getpid(), 0)
+        """Writes the holder's process id into the file; on a full disk it stays unsigned."""
+        with contextlib.suppress(OSError):
+            os.pwrite(self._descriptor, b"%-20d\n" % os.getpid(), 0)
 
     def signature(self) -> str:
         """The process id of the last holder."""
-        return os.pread(self._descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+        return os.pread(self._open(), 32, 0).decode(errors="replace").strip() or "unknown"
 
     def _open(self) -> int:
         if self._opened_by != os.getpid():
@@ -323,6 +343,9 @@ class PostgresBackend:
             self._settings.database_url, isolation_level="AUTOCOMMIT", pool_pre_ping=True, **_POOL
         )
 
+    def check_in_place(self) -> None:
+        pass  # a server keeps its databases
+
     def write_lock(self, _patience_s: float) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()  # begin_write waits
 
@@ -331,7 +354,7 @@ class PostgresBackend:
 
     def begin_write(self, cursor: Any, patience_s: float) -> None:
         cursor.execute("BEGIN")
-        cursor.execute(f"SET LOCAL lock_timeout = {round(patience_s * 1_000)}")
+        cursor.execute(f"SET LOCAL lock_timeout = {max(1, round(patience_s * 1_000))}")
         cursor.execute(f"SELECT pg_advisory_xact_lock({self.LOCK_KEY})")
 
     def announce(self, cursor: Any) -> None:

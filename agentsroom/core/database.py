@@ -6,7 +6,9 @@ after the commit, and never spans a wait.
 
 import contextlib
 import json
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +17,7 @@ from sqlalchemy import Connection, Engine, bindparam, insert
 
 from agentsroom.core.backends import Backend, backend_for
 from agentsroom.core.clock import Clock, SystemClock
-from agentsroom.core.errors import AgentsRoomError, StoreTooNew, StoreUpgraded
+from agentsroom.core.errors import AgentsRoomError, Conflict, StoreBusy, StoreTooNew, StoreUpgraded
 from agentsroom.core.ids import Ids, random_session_id
 from agentsroom.core.models import Event
 from agentsroom.core.query import Query
@@ -127,7 +129,6 @@ class Database:
         self._run: Run = run or _run_here
         self._one_writer = threading.Lock()
         self._opening = threading.Lock()
-        self._writer: Connection | None = None
         self._engine: Engine | None = None
 
     @property
@@ -139,6 +140,8 @@ class Database:
         with self._opening:  # several threads may be the first
             if self._engine is None:
                 self._engine = self._open()
+            else:
+                self.backend.check_in_place()
             return self._engine
 
     def _open(self) -> Engine:
@@ -180,12 +183,11 @@ class Database:
         Waits for the others' writes for `patience_s`, or as long as AGENTS_ROOM_BUSY_S says; then StoreBusy.
         """
         engine = self.engine
-
-        patience = patience_s or self.settings.busy_s
+        deadline = time.monotonic() + (patience_s or self.settings.busy_s)
 
         def unit() -> tuple[T, int | None]:
-            with self._one_writer, self._translated(), self.backend.write_lock(patience):
-                return self._write(engine, act, patience)
+            with self._my_turn(deadline), self._translated(), self.backend.write_lock(_left(deadline)):
+                return self._write(engine, act, _left(deadline))
 
         result, last_event = self._run(unit)
         if last_event is not None:
@@ -193,39 +195,43 @@ class Database:
         answer: T = result
         return answer
 
-    def _write(self, engine: Engine, act: Callable[[Writing], T], patience_s: float) -> tuple[T, int | None]:
-        connection = self._writer_of(engine)
-        work = Writing(connection, self.clock.now(), self.settings, self._ids)
+    @contextlib.contextmanager
+    def _my_turn(self, deadline: float) -> Iterator[None]:
+        """One write of this process at a time."""
+        if not self._one_writer.acquire(timeout=_left(deadline)):
+            text = (
+                "Other calls of this process held the store's write lock all the time; nothing was written."
+            )
+            raise StoreBusy(text, holder=str(os.getpid()), retry_after=1)
         try:
-            self.backend.begin_write(work.cursor, patience_s)
-            if self.backend.schema_version(work.cursor) != SCHEMA_VERSION:
-                raise StoreUpgraded(
-                    "The store was upgraded while this process ran: restart me.",
-                    hint="Restart this process with the newer agents-room.",
-                )
-            result = act(work)
-            if work.last_event is not None:
-                self.backend.announce(work.cursor)
-            work.cursor.execute("COMMIT")
-        except BaseException:
-            self._roll_back(connection, work)
-            raise
-        return result, work.last_event
+            yield
+        finally:
+            self._one_writer.release()
 
-    def _writer_of(self, engine: Engine) -> Connection:
-        if self._writer is None or self._writer.closed or self._writer.invalidated:
-            self._writer = engine.connect()
-        return self._writer
+    def _write(self, engine: Engine, act: Callable[[Writing], T], patience_s: float) -> tuple[T, int | None]:
+        with engine.connect() as connection:
+            work = Writing(connection, self.clock.now(), self.settings, self._ids)
+            try:
+                self.backend.begin_write(work.cursor, patience_s)
+                if self.backend.schema_version(work.cursor) != SCHEMA_VERSION:
+                    raise StoreUpgraded(
+                        "The store was upgraded while this process ran: restart me.",
+                        hint="Restart this process with the newer agents-room.",
+                    )
+                result = act(work)
+                if work.last_event is not None:
+                    self.backend.announce(work.cursor)
+                work.cursor.execute("COMMIT")
+            except BaseException:
+                self._roll_back(connection, work)
+                raise
+            return result, work.last_event
 
     def _roll_back(self, connection: Connection, work: Writing) -> None:
         try:
             work.cursor.execute("ROLLBACK")
-        except (
-            connection.dialect.loaded_dbapi.Error
-        ):  # none was open, or the connection is dead: take a new one
+        except connection.dialect.loaded_dbapi.Error:  # none was open, or the connection is dead
             connection.invalidate()
-            connection.close()
-            self._writer = None
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -249,18 +255,23 @@ class Database:
     def backup(self, target: Path) -> int:
         """Copies the store, whole, to a file of its owner alone; the copy's size in bytes."""
         _ = self.engine
+        store = self.settings.database_path
+        if store is not None and target.exists() and target.samefile(store):
+            raise Conflict(f"{target} is the store itself.")
         with self._translated():
             self.backend.backup(target)
         return target.stat().st_size
 
     def close(self) -> None:
         """Gives every connection back; the store can be opened again."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
+
+
+def _left(deadline: float) -> float:
+    """Seconds until then, at least a moment."""
+    return max(0.001, deadline - time.monotonic())
 
 
 def _run_here(unit: Callable[[], Any]) -> Any:

@@ -3,6 +3,7 @@
 The gateways render them (one renderer a surface); a domain adds its own classes in its errors module.
 """
 
+from itertools import islice
 from typing import Any, ClassVar
 
 
@@ -34,13 +35,18 @@ class ParseError(AgentsRoomError):
 
 
 class InvalidArgument(AgentsRoomError):
-    """One or more arguments are not what the tool takes; `problems` lists all of them at once."""
+    """One or more arguments are not what the tool takes; `problems` lists them all at once."""
 
     code, status = "invalid_argument", 422
+    MOST = 20
+    """So many problems are told; an answer is never as long as what a stranger sends."""
 
     def __init__(self, problems: dict[str, str]) -> None:
-        text = "; ".join(f"{argument}: {problem}" for argument, problem in problems.items())
-        listed = [{"argument": argument, "problem": problem} for argument, problem in problems.items()]
+        shown = [(argument[:100], problem[:500]) for argument, problem in islice(problems.items(), self.MOST)]
+        text = "; ".join(f"{argument}: {problem}" for argument, problem in shown)
+        if len(problems) > self.MOST:
+            text += f"; and {len(problems) - self.MOST:,} more"
+        listed = [{"argument": argument, "problem": problem} for argument, problem in shown]
         super().__init__(text, problems=listed)
 
 

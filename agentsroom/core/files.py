@@ -11,6 +11,8 @@ from agentsroom.core.errors import NotWritable
 @contextlib.contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
     """An empty file for its owner alone, which takes the name of the target when all is written to it."""
+    if target.exists() and not target.is_file():
+        raise NotWritable(f"{target} is there, and is no file that could be replaced.")
     partial = target.with_name(f".{target.name}.tmp-{os.getpid()}")
     try:
         partial.touch(mode=0o600)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from agentsroom.core.errors import ParseError
 
 MAX_DEPTH = 64
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_STRUCTURE = re.compile(rb'\\.|["\[\]{}]', re.DOTALL)
 
 
 def parse_strict(raw: bytes) -> Any:
@@ -39,14 +39,18 @@ def parse_strict(raw: bytes) -> Any:
 def _deeper_than(raw: bytes, limit: int) -> bool:
     if raw.count(b"[") + raw.count(b"{") <= limit:
         return False
-    depth = 0
+    depth, in_text = 0, False
     for found in _STRUCTURE.finditer(raw):
         token = found.group()
-        if token in b"[{":
+        if token == b'"':
+            in_text = not in_text
+        elif in_text or token.startswith(b"\\"):
+            continue
+        elif token in b"[{":
             depth += 1
             if depth > limit:
                 return True
-        elif token in b"]}":
+        else:
             depth -= 1
     return False
 
@@ -54,10 +58,17 @@ def _deeper_than(raw: bytes, limit: int) -> bool:
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ParseError(f"The key {json.dumps(twice)} stands twice in one object.")
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if _is_seen(key, seen))
+        raise ParseError(f"The key {json.dumps(twice)[:100]} stands twice in one object.")
     return found
+
+
+def _is_seen(key: str, seen: set[str]) -> bool:
+    """Whether the key is among those seen, to which it belongs from now on."""
+    before = len(seen)
+    seen.add(key)
+    return len(seen) == before
 
 
 def _refuse_constant(name: str) -> NoReturn:

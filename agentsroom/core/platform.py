@@ -36,8 +36,11 @@ class LocalFiles:
         return os.path.lexists(other) and other.samefile(there)
 
 
+LARGEST_FILE = 2**30
+
+
 class NotAFile(Exception):
-    """What stands at the path has no content to hash."""
+    """What stands at the path has no content to hash; the message says why."""
 
 
 def sha256_of(path: str) -> str | None:
@@ -49,10 +52,17 @@ def sha256_of(path: str) -> str | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise NotAFile(path)
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with open(descriptor, "rb", buffering=0) as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise NotAFile("is no regular file, so it has no content to compare")
+        digest, size = hashlib.sha256(), 0
+        while chunk := file.read(2**20):
+            digest.update(chunk)
+            size += len(chunk)
+            if max(size, found.st_size) > LARGEST_FILE:  # a file of the system may have no end
+                raise NotAFile(f"is larger than {LARGEST_FILE:,} bytes, too much to compare")
+        return digest.hexdigest()
 
 
 class ProcessScan(NamedTuple):

@@ -30,6 +30,10 @@ class Query:
             return sql, {**fixed, **given}
         return sql, [given[name] if name in given else fixed[name] for name in names]
 
+    def text(self, dialect: Dialect) -> str:
+        """The SQL alone, as `on` gives it."""
+        return (self._compiled.get(dialect.name) or self._compile(dialect))[0]
+
     def _compile(self, dialect: Dialect) -> tuple[str, tuple[str, ...] | None, dict[str, Any]]:
         compiled = self._statement.compile(dialect=dialect, column_keys=self._columns)
         assert isinstance(compiled, SQLCompiler)

@@ -111,7 +111,9 @@ class Registry:
         """
         tool = self._tools.get(name)
         if tool is None:
-            raise UnknownTool(f"No tool is called {json.dumps(name)}.", hint="tools/list names them all.")
+            raise UnknownTool(
+                f"No tool is called {json.dumps(name)[:100]}.", hint="tools/list names them all."
+            )
         return tool
 
     def call(self, name: str, raw: bytes, call: Call) -> Result:
@@ -150,7 +152,7 @@ class Registry:
                 continue
             try:
                 values[name] = _decode_field(types[name], value)
-            except (msgspec.ValidationError, UnicodeError) as error:
+            except (msgspec.DecodeError, UnicodeError) as error:
                 problems[name] = _explain(error, value, self.schema(tool)["properties"][name])
         for name in tool.arguments.__struct_fields__:
             if name not in given and name in _required(tool.arguments):

@@ -8,13 +8,14 @@ import hashlib
 import itertools
 import logging
 import os
+import select
 import socket
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any, Protocol
 
 from agentsroom.core.backends import NOTIFY_CHANNEL
+from agentsroom.core.errors import StoreUnavailable
 from agentsroom.core.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -48,14 +49,18 @@ def wake_for(settings: Settings) -> Wake:
 
 
 def run_folder(settings: Settings) -> Path:
-    """Where the wake sockets stand: run/ in the home, or a private folder where that path is too long."""
+    """Where the wake sockets of a store stand: run/ in the home.
+
+    A store that stands elsewhere, or too deep for a socket's name, has a private folder that every process of this
+    user finds by the store's path, whatever its environment.
+    """
+    store = settings.database_path
     folder = settings.home_path / "run"
-    name = f"agents-room-{os.getuid()}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
-    elsewhere = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir())
-    for chosen in (folder, *(Path(base) / name for base in elsewhere if base)):
-        if len(os.fsencode(chosen / "4194304.sock")) <= _LONGEST_SOCKET_PATH:
-            return chosen
-    return folder
+    is_at_home = store is None or store.parent == settings.home_path
+    if is_at_home and len(os.fsencode(folder / "4194304.sock")) <= _LONGEST_SOCKET_PATH:
+        return folder
+    digest = hashlib.sha256(os.fsencode(store or folder)).hexdigest()[:16]
+    return Path("/tmp") / f"agents-room-{os.getuid()}-{digest}"
 
 
 class DatagramWake:
@@ -64,12 +69,22 @@ class DatagramWake:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._socket: socket.socket | None = None
+        self._own_end: socket.socket | None = None
+        self._inner: socket.socket | None = None
         self._closed = False
 
     def listen(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self._folder.stat().st_uid != os.getuid():
-            raise PermissionError(f"{self._folder} belongs to another user")
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self._folder.lstat().st_uid != os.getuid():
+                raise PermissionError(f"{self._folder} belongs to another user")
+            self._socket = self._bound()
+        except OSError as error:
+            text = f"No wake-ups reach this process: {self._folder}: {error.strerror or error}."
+            raise StoreUnavailable(text, hint="agents-room doctor", retry_after=10) from error
+        self._own_end, self._inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+    def _bound(self) -> socket.socket:
         path = self._folder / f"{os.getpid()}.sock"
         path.unlink(missing_ok=True)  # left by a killed process that had our number
         ours = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -79,14 +94,19 @@ class DatagramWake:
         except OSError:
             ours.close()
             raise
-        self._socket = ours
+        return ours
 
     def wait(self) -> bool:
         assert self._socket is not None
-        self._socket.recv(16)
-        self._drain(self._socket)
+        assert self._inner is not None
+        sockets = (self._socket, self._inner)
+        readable, _, _ = select.select(sockets, (), ())
+        for one in readable:
+            self._drain(one)
         if self._closed:
-            self._socket.close()
+            for ours in (self._socket, self._inner, self._own_end):
+                if ours is not None:
+                    ours.close()
         return not self._closed
 
     def _drain(self, ours: socket.socket) -> None:
@@ -101,6 +121,7 @@ class DatagramWake:
 
     def poke(self) -> None:
         """What keeps it from waking the others is logged: the commit that it tells of stands."""
+        self._poke_itself()
         try:
             paths = [one.path for one in os.scandir(self._folder) if one.name.endswith(".sock")]
             if paths:
@@ -128,9 +149,14 @@ class DatagramWake:
             return
         self._closed = True
         own = Path(self._socket.getsockname())
-        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.sendto(b"1", str(own))
+        self._poke_itself()
         own.unlink(missing_ok=True)
+
+    def _poke_itself(self) -> None:
+        """Needs no name in the folder, which somebody may have removed."""
+        if self._own_end is not None:
+            with contextlib.suppress(OSError):  # full, so it is awake; or closed
+                self._own_end.send(b"1", socket.MSG_DONTWAIT)
 
 
 class NotifyWake:

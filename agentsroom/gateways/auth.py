@@ -139,9 +139,18 @@ class Gate:
             # and browsers that know better say so in Sec-Fetch-Site.
             if request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin":
                 return
-        elif urlsplit(origin).netloc.lower() in self.hosts:
+        elif _host_of(origin) in self.hosts:
             return
         raise Forbidden("The request comes from a page that is none of ours.")
+
+
+def _host_of(origin: str) -> str | None:
+    """The host (and port) of a web origin; None for whatever is none."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return None
+    return parts.netloc.lower() if parts.scheme in ("http", "https") else None
 
 
 def own_hosts(settings: Settings, port: int) -> frozenset[str]:

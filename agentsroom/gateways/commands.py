@@ -129,6 +129,8 @@ def _call(runtime: Runtime, caller: Principal, tool: Tool, given: dict[str, Any]
 def _wait(runtime: Runtime, caller: Principal, tool: Tool, given: dict[str, Any]) -> Result:
     """Waits in slices that the tool takes, for as long as is asked, or for ever; raises WaitTimeout."""
     timeout_s = given.pop("timeout_s")
+    if timeout_s is not None and not 0 <= timeout_s < math.inf:
+        raise click.UsageError("--timeout takes a number of seconds, 0 or more.")
     deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
     while True:
         remaining = deadline - time.monotonic()

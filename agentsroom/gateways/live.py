@@ -32,7 +32,7 @@ WHEN_GONE = "agentsroom.when_gone"
 
 _ACCESS_ENDED = {"browser_logged_out", "agent_key_rotated", "agent_keys_revoked", "agent_deleted"}
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Connection": "close"}
-_UNKNOWN = 2**63
+_UNKNOWN = 2**63 - 1
 _CACHED = 200
 _MOST_AT_ONCE = 100
 
@@ -182,10 +182,10 @@ def live_url(since: int) -> str:
 
 def _page_meant(address: str) -> tuple[str, Mapping[str, Any], dict[str, str]]:
     """The endpoint, variables and query of a page's address. Raises NotFound."""
-    parts = urlsplit(address)
     try:
+        parts = urlsplit(address)
         endpoint, names = current_app.url_map.bind("").match(unquote(parts.path), method="GET")
-    except HTTPException:
+    except (HTTPException, ValueError):
         raise NotFound("No page has this address.") from None
     return endpoint, names, dict(parse_qsl(parts.query))
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 8 * 1024 * 1024
 """Bytes of a message; a longer one is refused unread."""
 
-_MOST_READERS = 16
+_MOST_READERS = 100
 _MOST_WAITING = 256
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 _PATIENCE_S = 2.0  # how long calls may go on when the input has ended

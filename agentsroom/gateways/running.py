@@ -1,19 +1,18 @@
 """The server that runs on this home, if one does: serve.json, as its processes and ours read and write it."""
 
-import json
+import fcntl
 import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
-import psutil
+import msgspec
 
 from agentsroom.core.files import whole_file
 from agentsroom.core.settings import Settings
 
 
-class Running(NamedTuple):
+class Running(msgspec.Struct, frozen=True):
     """What serve.json says of a running server."""
 
     url: str
@@ -24,13 +23,22 @@ class Running(NamedTuple):
 
 
 def running_server(settings: Settings) -> Running | None:
-    """The server whose serve.json stands in the home and whose process runs; None when there is none."""
+    """The server of this home, from its serve.json; None when nobody holds its serve.lock."""
     try:
-        found = json.loads((settings.home_path / "serve.json").read_text())
-        running = Running(**{name: found[name] for name in Running._fields})
-    except (OSError, ValueError, KeyError, TypeError):
+        if not _is_held(settings.home_path / "serve.lock"):
+            return None
+        return msgspec.json.decode((settings.home_path / "serve.json").read_bytes(), type=Running)
+    except (OSError, msgspec.DecodeError):
         return None
-    return running if psutil.pid_exists(running.pid) else None
+
+
+def _is_held(path: Path) -> bool:
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def base_url(settings: Settings) -> str:
@@ -52,4 +60,4 @@ def own_command() -> str:
 def write_serve_json(settings: Settings, running: Running) -> None:
     """Written whole or not at all, for its owner alone."""
     with whole_file(settings.home_path / "serve.json") as partial:
-        partial.write_text(json.dumps(running._asdict()))
+        partial.write_bytes(msgspec.json.encode(running))

@@ -60,6 +60,11 @@ def show_table(columns: tuple[str, ...], rows: list[tuple[Any, ...]], empty: str
     _table(_console(), columns, rows, empty)
 
 
+def _line(text: str) -> str:
+    """One line, whatever a stranger wrote: nothing of it can pass for a line of ours, or move the cursor."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 def _console() -> Console:
     """As wide as the terminal; wide enough for every table where the output goes to a file or a pipe."""
     return Console(soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else 160)
@@ -73,7 +78,7 @@ def _table(console: Console, columns: tuple[str, ...], rows: list[tuple[Any, ...
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text("" if cell is None else " ".join(str(cell).split("\n"))) for cell in row))
+        table.add_row(*(Text("" if cell is None else _line(str(cell))) for cell in row))
     console.print(table)
 
 
@@ -82,7 +87,7 @@ def _fields(console: Console, result: Result) -> None:
         shown = ", ".join(map(str, value)) if isinstance(value, list) else value
         if isinstance(shown, dict):
             shown = ", ".join(f"{key} {part}" for key, part in shown.items())
-        console.print(Text(f"{name.replace('_', ' ')}: {'-' if shown in (None, '') else shown}"))
+        console.print(Text(_line(f"{name.replace('_', ' ')}: {'-' if shown in (None, '') else shown}")))
 
 
 def _sessions(console: Console, result: Sessions) -> None:
@@ -107,11 +112,10 @@ def _sessions(console: Console, result: Sessions) -> None:
 def _message(console: Console, message: MessageInfo) -> None:
     name = message.sender_label or message.sender
     about = f" (replies to {message.reply_to})" if message.reply_to else ""
-    console.print(
-        Text(f"{message.message_id}  {name} to {message.to}{about}  {message.created_at}", style="bold")
-    )
+    head = f"{message.message_id}  {name} to {message.to}{about}  {message.created_at}"
+    console.print(Text(_line(head), style="bold"))
     if message.subject:
-        console.print(Text(message.subject))
+        console.print(Text(f"  {_line(message.subject)}"))
     if message.body:
         console.print(Text("\n".join(f"  {line}" for line in message.body.split("\n"))))
 
@@ -170,22 +174,22 @@ def _claimed(console: Console, result: Claimed) -> None:
             if result.ok
             else _lease_text(result.lease)
         )
-        console.print(Text(f"{text} ({result.lease.mode})." if result.ok else f"Refused: {text}."))
+        console.print(Text(_line(f"{text} ({result.lease.mode})." if result.ok else f"Refused: {text}.")))
     if not isinstance(result.warning, msgspec.UnsetType):
         console.print(Text(result.warning))
 
 
 def _renewed(console: Console, result: Renewed) -> None:
-    console.print(Text(f"You hold {result.lease.path} until {result.lease.expires_at}."))
+    console.print(Text(_line(f"You hold {result.lease.path} until {result.lease.expires_at}.")))
 
 
 def _checked(console: Console, result: Checked) -> None:
     held = f"; {_lease_text(result.lease)}" if result.lease is not None else ""
-    console.print(Text(f"{'You can claim it' if result.free else 'You can not claim it'}{held}."))
+    console.print(Text(_line(f"{'You can claim it' if result.free else 'You can not claim it'}{held}.")))
 
 
 def _drift(console: Console, result: Drift) -> None:
-    console.print(Text(f"{result.severity}: {result.message}"))
+    console.print(Text(_line(f"{result.severity}: {result.message}")))
 
 
 def _done(console: Console, _result: Done) -> None:

@@ -44,10 +44,8 @@ class Machine:
         """
         try:
             return platform.sha256_of(path) or ABSENT
-        except platform.NotAFile:
-            raise InvalidArgument(
-                {"path": f"{path} is no regular file, so it has no content to compare"}
-            ) from None
+        except platform.NotAFile as error:
+            raise InvalidArgument({"path": f"{path} {error}"}) from None
         except OSError as error:
             raise InvalidArgument({"path": f"{path} can't be read: {error.strerror}"}) from None
 

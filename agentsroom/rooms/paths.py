@@ -7,7 +7,7 @@ import posixpath
 from typing import NamedTuple, Protocol
 
 from agentsroom.core.errors import InvalidArgument
-from agentsroom.core.text import is_utf8
+from agentsroom.core.text import is_utf8, refused_character
 
 
 class FileSystem(Protocol):
@@ -64,6 +64,8 @@ def resolve(path: str, cwd: str | None, repo_root: str | None, system: FileSyste
     absolute = "/" + system.real_path(joined).lstrip("/")
     if not is_utf8(absolute):
         raise InvalidArgument({"path": "leads to a name that is no UTF-8, which no JSON could carry"})
+    if problem := refused_character(absolute):
+        raise InvalidArgument({"path": f"leads to a name that {problem}"})
     shown = absolute.casefold() if system.folds_case(absolute) else absolute
     return Place(
         path=absolute,

@@ -1,8 +1,7 @@
 """Selectors: whom a message is for. `*`, a session's id, `tag:<tag>` or `file:<glob>`."""
 
-import functools
+import fnmatch
 import posixpath
-import re
 from typing import NamedTuple
 
 from agentsroom.core.errors import InvalidArgument
@@ -27,6 +26,8 @@ class Holders(NamedTuple):
     glob: str
 
 
+MOST_WILDCARDS = 32
+
 Selector = Everyone | OneSession | Tagged | Holders
 
 
@@ -40,6 +41,8 @@ def parse_selector(text: str) -> Selector:
     if colon and kind == "tag":
         return Tagged(nfc(rest))
     if colon and kind == "file":
+        if sum(map(rest.count, "*?[")) > MOST_WILDCARDS:
+            raise InvalidArgument({"to": f"a glob with up to {MOST_WILDCARDS} of *, ? and [ is taken"})
         return Holders(rest)
     return OneSession(text)
 
@@ -52,61 +55,54 @@ def matches_path(glob: str, path: str, *, is_folder: bool, holder_cwd: str | Non
     letter, always matches.
     """
     relative = posixpath.normpath(glob)
-    if "/" not in relative and _pattern(relative).fullmatch(posixpath.basename(path)):
+    if "/" not in relative and _names(relative, posixpath.basename(path)):
         return True
     if not relative.startswith("/") and holder_cwd is None:
         return False
-    absolute = "/" + posixpath.normpath(posixpath.join(holder_cwd or "/", relative)).lstrip("/")
-    if _means(absolute, path):
+    pattern = _parts(posixpath.normpath(posixpath.join(holder_cwd or "/", relative)))
+    reached = _reached(pattern, _parts(path))
+    if len(pattern) in reached:
         return True
-    is_literal = not any(mark in absolute for mark in "*?[")
-    return (is_folder or is_literal) and any(_means(folder, path) for folder in _folders_of(absolute))
+    is_literal = not any(mark in part for part in pattern for mark in "*?[")
+    return (is_folder or is_literal) and bool(reached)
 
 
-def _means(glob: str, path: str) -> bool:
-    return glob == path or _pattern(glob).fullmatch(path) is not None
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
 
 
-def _folders_of(path: str) -> list[str]:
-    folders = []
-    while path != "/":
-        path = posixpath.dirname(path)
-        folders.append(path)
-    return folders
+def _names(pattern: str, name: str) -> bool:
+    """Whether the pattern means the name, both without a slash: letter for letter, or as a glob."""
+    return pattern == name or fnmatch.fnmatchcase(name, pattern)
 
 
-@functools.lru_cache(maxsize=256)
-def _pattern(glob: str) -> re.Pattern[str]:
-    literal = re.escape(glob)
-    return re.compile(f"(?:{literal}|{''.join(_translated(glob))})", re.DOTALL)
+def _reached(pattern: list[str], path: list[str]) -> set[int]:
+    """How much of the pattern may stand for the whole path: each number of its parts that can.
+
+    Walks along the path once with every place of the pattern that is possible so far, so it takes no longer than
+    their product, whatever the pattern.
+    """
+    places = _with_skipped(pattern, {0})
+    for name in path:
+        following = set()
+        for place in places:
+            if place == len(pattern):
+                continue
+            if pattern[place] == "**":
+                following |= {place, place + 1} if place == len(pattern) - 1 else {place}
+            elif _names(pattern[place], name):
+                following.add(place + 1)
+        places = _with_skipped(pattern, following)
+    return places
 
 
-_TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
-
-
-def _translated(glob: str) -> list[str]:
-    parts = []
-    for token in _TOKENS.findall(glob):
-        if token == "**/":
-            parts.append("(?:.*/)?")
-        elif token == "**":
-            parts.append(".*")
-        elif token == "*":
-            parts.append("[^/]*")
-        elif token == "?":
-            parts.append("[^/]")
-        elif len(token) > 1:
-            parts.append(_character_class(token))
-        else:
-            parts.append(re.escape(token))
-    return parts
-
-
-def _character_class(token: str) -> str:
-    inner = token[1:-1].replace("\\", r"\\").replace("[", r"\[")
-    inner = "^" + inner[1:] if inner.startswith("!") else inner.replace("^", r"\^")
-    try:
-        re.compile(f"[{inner}]")
-    except re.error:  # such as [z-a]: plain letters
-        return re.escape(token)
-    return f"(?!/)[{inner}]"
+def _with_skipped(pattern: list[str], places: set[int]) -> set[int]:
+    """`**` may stand for no folder at all, but for the last of a pattern, which stands for something."""
+    found = set(places)
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        if place < len(pattern) - 1 and pattern[place] == "**" and place + 1 not in found:
+            found.add(place + 1)
+            waiting.append(place + 1)
+    return found

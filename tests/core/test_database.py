@@ -4,14 +4,24 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
 
+from agentsroom.core.backends import LockFile
 from agentsroom.core.database import SCHEMA_VERSION, Database, Reading, Writing
-from agentsroom.core.errors import StoreBusy, StoreTooNew, StoreUnavailable, StoreUpgraded
+from agentsroom.core.errors import (
+    Conflict,
+    NotWritable,
+    StoreBusy,
+    StoreTooNew,
+    StoreUnavailable,
+    StoreUpgraded,
+)
 from agentsroom.core.models import Event
 from agentsroom.core.query import Query
 from agentsroom.core.settings import load_settings
@@ -187,3 +197,39 @@ def test_after_a_fork_the_child_takes_a_lock_of_its_own(sqlite_database: Databas
     sqlite_database.write(lambda work: work.emit("parent", "home"))
     assert os.waitpid(child, 0)[1] == 0
     assert _events(sqlite_database) == 2
+
+
+def test_a_store_that_was_removed_or_replaced_is_told_and_not_written(sqlite_database: Database) -> None:
+    sqlite_database.write(lambda work: work.emit("kept", "home"))
+    path = _path(sqlite_database)
+    path.rename(path.with_name("moved.db"))
+    for act in (_events, lambda database: database.write(lambda work: work.emit("lost", "home"))):
+        with pytest.raises(StoreUnavailable, match="removed or replaced"):
+            act(sqlite_database)
+    assert not path.exists()
+
+
+def test_calls_of_one_process_wait_for_each_other_no_longer_than_told(sqlite_database: Database) -> None:
+    """A stuck writer elsewhere costs every caller the same time, not one after another."""
+    sqlite_database.write(lambda _: None)
+    lock = LockFile(_path(sqlite_database).with_name("room.db.lock"))
+    assert lock.try_take()
+    begin = time.monotonic()
+
+    def refused(_number: int) -> bool:
+        with pytest.raises(StoreBusy):
+            sqlite_database.write(lambda _: None)
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(refused, range(8)))
+    assert time.monotonic() - begin < 8 * sqlite_database.settings.busy_s / 2
+    lock.release()
+
+
+def test_a_backup_replaces_no_device_and_not_the_store(sqlite_database: Database) -> None:
+    sqlite_database.write(lambda _: None)
+    with pytest.raises(Conflict, match="the store itself"):
+        sqlite_database.backup(_path(sqlite_database))
+    with pytest.raises(NotWritable, match="no file"):
+        sqlite_database.backup(_path(sqlite_database).parent)

@@ -34,5 +34,21 @@ def test_depth_is_counted_outside_of_texts() -> None:
     assert parse_strict(b'["' + b"[" * 1_000 + b'"]') == ["[" * 1_000]
 
 
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"{" + b",".join(b'"%d":1' % number for number in range(50_000)) + b',"49999":1}', "twice"),
+        (b'"' + b'\\"' * 100_000 + b"[" * 65, "not JSON"),
+        (b"[" + b",".join([b"[]"] * 65) + b',"' + b"x" * 4_000_000, "not JSON"),
+    ],
+    ids=["many keys", "escaped quotes", "a long text"],
+)
+@pytest.mark.timeout(20)
+def test_no_text_takes_longer_than_its_length(raw: bytes, reason: str) -> None:
+    """Each of these took minutes, or a gigabyte, with a check that looks back."""
+    with pytest.raises(ParseError, match=reason):
+        parse_strict(raw)
+
+
 def test_whole_values_come_back() -> None:
     assert parse_strict(b' {"a":[1,2.5,"\\u00e9",null]} ') == {"a": [1, 2.5, "é", None]}

@@ -1,9 +1,9 @@
 """Waking: a poke reaches every listening process of the store, a dead one's socket is removed, nobody waits for it."""
 
 import os
+import shutil
 import signal
 import socket
-import tempfile
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -77,18 +77,46 @@ def test_closing_ends_a_wait(request: pytest.FixtureRequest, kind: str) -> None:
     assert ended == [False]
 
 
-def test_a_home_with_a_long_path_gets_a_private_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_found_by_the_store_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else two homes of one store, or one home in two environments, would not wake each other."""
     long = "/" + "long/" * 30
-    with tempfile.TemporaryDirectory() as short:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
-        far = run_folder(Settings(home=long))
-        assert run_folder(Settings(home="/h")) == Path("/h/run")
-        assert far.parent == Path(short)
-        assert far != run_folder(Settings(home=long + "longer"))
-        wake = DatagramWake(far)
-        wake.listen()
-        assert far.stat().st_mode & 0o777 == 0o700
-        wake.close()
-        assert wake.wait() is False
-    monkeypatch.setenv("XDG_RUNTIME_DIR", long)
-    assert not str(run_folder(Settings(home=long))).startswith(long)
+    assert run_folder(Settings(home="/h")) == Path("/h/run")
+    assert run_folder(Settings(home="/a", db="/s/room.db")) == run_folder(
+        Settings(home="/b", db="/s/room.db")
+    )
+    found = run_folder(Settings(home=long))
+    assert found != run_folder(Settings(home=long + "longer"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/elsewhere")
+    monkeypatch.setenv("TMPDIR", "/elsewhere")
+    assert run_folder(Settings(home=long)) == found
+
+
+def test_the_private_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+    wake = DatagramWake(tmp_path / "run")
+    wake.listen()
+    assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
+    wake.close()
+    assert wake.wait() is False
+
+
+def test_a_process_wakes_itself_although_somebody_removed_the_folder(tmp_path: Path) -> None:
+    wake = DatagramWake(tmp_path / "run")
+    wake.listen()
+    shutil.rmtree(tmp_path / "run")
+    wake.poke()
+    assert wake.wait() is True
+    wake.close()
+    assert wake.wait() is False
+
+
+def test_a_restart_of_postgresql_does_not_make_a_wait_deaf(postgres_store: Store) -> None:
+    """The connection that listens is cut, as a restart does; what is written afterwards still wakes."""
+    feed = postgres_store.runtime.feed
+    with feed.subscribe(lambda event: event.kind == "after") as subscription:
+        with postgres_store.runtime.database.engine.connect() as connection:
+            connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        postgres_store.runtime.database.write(lambda work: work.emit("after", "home"))
+        assert subscription.next(PATIENCE_S) is not None

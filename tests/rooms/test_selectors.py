@@ -198,3 +198,16 @@ def test_the_warning_names_who_is_gone_and_whom_nothing_signals(store: Store) ->
     assert "quiet" in second
     assert "absent" not in sender.send(quiet.id)["warning"]
     assert "Gone: absent" in sender.send(gone.id)["warning"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("glob", ["**/" * 32 + "x", "*" * 32 + "x", "a/" * 2_000 + "x", "/**/a" * 16])
+def test_no_glob_takes_long_on_any_path(glob: str) -> None:
+    """A pattern that tries every way took more than 12 s on each of these, with the store's lock held."""
+    path = "/r/" + "a/" * 1_000 + "f.py"
+    assert matches_path(glob, path, is_folder=True, holder_cwd="/r") in (True, False)
+
+
+def test_a_glob_with_too_many_wildcards_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="up to 32"):
+        parse_selector("file:" + "*/" * 33)

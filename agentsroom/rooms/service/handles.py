@@ -10,6 +10,7 @@ from agentsroom.rooms.harnesses import has_key
 from agentsroom.rooms.store import sessions as store
 from agentsroom.rooms.store.sessions import SessionRow
 
+_MOST_SHOWN = 100
 _MOST_MEANT = 5
 
 
@@ -63,15 +64,16 @@ def may_act(caller: Principal, session: SessionRow) -> bool:
 
 
 def _unknown(work: Reading, caller: Principal, given: str) -> UnknownSession:
+    shown = given if len(given) <= _MOST_SHOWN else given[:_MOST_SHOWN] + "…"
     meant = _seen(work, caller, store.sessions_with_key(work, given))
     if meant:
-        text = f"{given} is a harness key; the session that joined with it is {meant[0].id}."
+        text = f"{shown} is a harness key; the session that joined with it is {meant[0].id}."
         return _error(text, "A session id is the 16 hex digits that room_join returned.", meant)
     meant = _seen(work, caller, store.sessions_like(work, caller.team_id, given)) if given.strip() else []
     if meant:
         listed = ", ".join(f"{one.id} ({one.label})" if one.label else one.id for one in meant)
         return _error(
-            f"No session is called {given!r}; probably meant: {listed}.", "Give the whole id.", meant
+            f"No session is called {shown!r}; probably meant: {listed}.", "Give the whole id.", meant
         )
     if SESSION_ID.fullmatch(given):
         text = (
@@ -79,14 +81,14 @@ def _unknown(work: Reading, caller: Principal, given: str) -> UnknownSession:
         )
         return _error(text, "Call room_join, and use the session_id that it returns.", [])
     kind = "a harness key that no session joined with" if _is_uuid(given) else "no session id"
-    return _error(f"{given!r} is {kind}.", "A session id is the 16 hex digits that room_join returned.", [])
+    return _error(f"{shown!r} is {kind}.", "A session id is the 16 hex digits that room_join returned.", [])
 
 
 def _seen(work: Reading, caller: Principal, found: list[SessionRow]) -> list[SessionRow]:
     """Those that a hint may show the caller: an operator its team's, an agent who shares a room with it; a few."""
     seen = [one for one in found if one.team_id == caller.team_id]
     if not caller.is_operator:
-        ours = {room.id for room in store.rooms_of_agent(work, caller.agent_id)}
+        ours = {room.id for room in store.rooms_of_agent(work, caller.team_id, caller.agent_id)}
         seen = [
             one
             for one in seen

@@ -28,6 +28,7 @@ from agentsroom.rooms.store.sessions import RoomRow, SessionRow
 
 BODIES_BYTES = 100_000
 """About as much text as one answer carries."""
+_NAMED = 5
 
 
 class Draft(NamedTuple):
@@ -130,10 +131,15 @@ def send_warning(to: str, recipients: list[SessionRow], judged: dict[str, Judgem
     quiet = [one.name for one in recipients if judged[one.id].liveness != "gone"]
     parts = []
     if gone:
-        parts.append(f"Gone: {', '.join(gone)}; stored until they come back.")
+        parts.append(f"Gone: {_named(gone)}; stored until they come back.")
     if quiet:
-        parts.append(f"Nothing will signal {', '.join(quiet)}: the message waits for their next msg_recv.")
+        parts.append(f"Nothing will signal {_named(quiet)}: the message waits for their next msg_recv.")
     return " ".join(parts)
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def receive(work: Writing, session: SessionRow, limit: int) -> Received:

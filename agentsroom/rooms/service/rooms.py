@@ -27,8 +27,8 @@ def shared_name(argument: str, given: str, own: str | None = None) -> str:
         reason = "is entered by itself, from within that repository or folder; name a shared room"
         raise InvalidArgument({argument: f"{given!r} {reason}"})
     name = name if name.startswith(SHARED) else SHARED + name
-    if not name.removeprefix(SHARED).strip():
-        raise InvalidArgument({argument: f"{given!r} came; a name is taken"})
+    if not name.removeprefix(SHARED).strip() or "\n" in name or "\t" in name:
+        raise InvalidArgument({argument: f"{given!r} came; a name of one line is taken"})
     return name
 
 
@@ -52,7 +52,7 @@ def rooms_seen_by(work: Reading, caller: Principal) -> list[RoomRow]:
     """An operator sees the team's rooms, an agent those that a session of it is in."""
     if caller.is_operator:
         return store.rooms_of_team(work, caller.team_id)
-    return store.rooms_of_agent(work, caller.agent_id)
+    return store.rooms_of_agent(work, caller.team_id, caller.agent_id)
 
 
 def room_meant(work: Reading, caller: Principal, session: SessionRow | None, given: str | None) -> RoomRow:

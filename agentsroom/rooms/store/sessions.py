@@ -67,7 +67,11 @@ _ROOMS_OF_AGENT = Query(
         Room.id.in_(
             select(Membership.room_id)
             .join(Session, _is_member)
-            .where(Session.agent_id == bindparam("agent"), Session.left_at.is_(None))
+            .where(
+                Session.team_id == bindparam("team"),
+                Session.agent_id == bindparam("agent"),
+                Session.left_at.is_(None),
+            )
         )
     ).order_by(Room.name)
 )
@@ -193,9 +197,9 @@ def rooms_of(work: Reading, session_id: str) -> list[RoomRow]:
     return [RoomRow(*row) for row in work.rows(_ROOMS_OF, session=session_id)]
 
 
-def rooms_of_agent(work: Reading, agent_id: str) -> list[RoomRow]:
+def rooms_of_agent(work: Reading, team_id: str, agent_id: str) -> list[RoomRow]:
     """The rooms that a session of the agent is in."""
-    return [RoomRow(*row) for row in work.rows(_ROOMS_OF_AGENT, agent=agent_id)]
+    return [RoomRow(*row) for row in work.rows(_ROOMS_OF_AGENT, team=team_id, agent=agent_id)]
 
 
 def insert_room(work: Writing, team_id: str, name: str) -> RoomRow:

@@ -15,7 +15,7 @@ from agentsroom.rooms.store.sessions import SessionRow
 T = TypeVar("T")
 
 DEFAULT_PAGE = 20
-_PATIENCE_S = 1.0
+_PATIENCE_S = 0.25
 """How long a read waits for the store's write lock, only to show that its session lives."""
 
 SessionId = Annotated[str, Meta(description="what room_join returned")]
