@@ -71,7 +71,55 @@ _INSERT_MESSAGE = Query(
     .values({name: bindparam(name) for name in MessageRow._fields if name != "id"})
     .returning(Message.id)
 )
-_INSERT_DELIVERIES_IN_ROOM = Query(
+_INSERT_DELIVERY = Query(insert(Delivery), DeliveryRow._fields)
+_INSERT_MESSAGE_ROOM = Query(insert(MessageRoom), ("room_id", "message_id"))
+
+_MESSAGE = Query(_message.where(Message.id == bindparam("id"), Message.team_id == bindparam("team")))
+_VISIBLE_MESSAGE = Query(_message.where(Message.id == bindparam("id"), _visible_to))
+_UNREAD_MESSAGES = Query(
+    _message.join(Delivery, Delivery.message_id == Message.id)
+    .where(Delivery.recipient_id == bindparam("session"), Delivery.message_id > bindparam("after"), _unread)
+    .order_by(Delivery.message_id)
+    .limit(bindparam("limit"))
+)
+_COUNT_UNREAD = Query(
+    select(func.count()).select_from(Delivery).where(Delivery.recipient_id == bindparam("session"), _unread)
+)
+_INBOX = Query(
+    select(Delivery.state, func.count(), func.max(Delivery.message_id))
+    .where(Delivery.recipient_id == bindparam("session"))
+    .group_by(Delivery.state)
+)
+_CREATED_AT = Query(select(Message.created_at).where(Message.id == bindparam("id")))
+_SENT = Query(
+    _message.where(Message.sender_id == bindparam("session"))
+    .order_by(Message.id.desc())
+    .limit(bindparam("limit"))
+)
+_HISTORY = Query(
+    _message.join(MessageRoom, MessageRoom.message_id == Message.id)
+    .where(MessageRoom.room_id == bindparam("room"), MessageRoom.message_id < bindparam("before"))
+    .order_by(MessageRoom.message_id.desc())
+    .limit(bindparam("limit"))
+)
+_COUNT_IN_ROOM = Query(
+    select(func.count()).select_from(MessageRoom).where(MessageRoom.room_id == bindparam("room"))
+)
+_ROOMS_OF_MESSAGE = Query(
+    select(Room.name)
+    .join(MessageRoom, MessageRoom.room_id == Room.id)
+    .where(MessageRoom.message_id == bindparam("message"))
+    .order_by(Room.id)
+)
+_DELIVERIES = Query(
+    _delivery.where(Delivery.message_id == bindparam("message")).order_by(Delivery.recipient_id)
+)
+_DELIVERIES_SENT_BY = Query(
+    _delivery.join(Message, Message.id == Delivery.message_id).where(
+        Message.sender_id == bindparam("session"), Message.id >= bindparam("oldest")
+    )
+)
+_DELIVERIES_IN_ROOM = Query(
     _delivery.join(MessageRoom, MessageRoom.message_id == Delivery.message_id)
     .where(
         MessageRoom.room_id == bindparam("room"),
