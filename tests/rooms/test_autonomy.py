@@ -27,7 +27,7 @@ def test_names_and_numbers_are_taken_and_names_given(store: Store) -> None:
     assert [parse_level("notify"), parse_level(1), parse_level("wake")] == list(Level)
 
 
-@pytest.mark.rule("R39", "R132")
+@pytest.mark.rule("R39", "R134")
 @pytest.mark.parametrize("level", [3, -1, 1.5, "", "None", "WAKE", "1", True, [1]])
 def test_no_other_level_is_taken(sqlite_store: Store, level: object) -> None:
     with pytest.raises(InvalidArgument, match="autonomy"):

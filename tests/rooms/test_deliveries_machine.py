@@ -168,7 +168,7 @@ class Deliveries(RuleBasedStateMachine):
         return one.expires_at is not None and one.expires_at <= self.now
 
 
-@pytest.mark.rule("R74", "R75", "R76", "R84", "R143")
+@pytest.mark.rule("R75", "R76", "R77", "R85", "R145")
 def test_deliveries_agree_with_the_model(store: Store) -> None:
     class OnThisStore(Deliveries):
         pass

@@ -12,7 +12,7 @@ from tests.support.stores import Store
 ORDER = [State.STORED, State.OFFERED, State.ACCEPTED, State.READ, State.ACKED]
 
 
-@pytest.mark.rule("R74")
+@pytest.mark.rule("R75")
 def test_the_table_leads_forward_and_lets_steps_be_skipped() -> None:
     assert set(TRANSITIONS) == set(State) == set(MEANINGS)
     for earlier, later in product(ORDER, ORDER):
@@ -22,7 +22,7 @@ def test_the_table_leads_forward_and_lets_steps_be_skipped() -> None:
     assert not any(can_move(state, state) for state in State)
 
 
-@pytest.mark.rule("R74")
+@pytest.mark.rule("R75")
 def test_no_way_leads_back_to_a_state() -> None:
     def reached(state: State) -> set[State]:
         following = TRANSITIONS[state]
@@ -31,7 +31,7 @@ def test_no_way_leads_back_to_a_state() -> None:
     assert not any(state in reached(state) for state in State)
 
 
-@pytest.mark.rule("R75")
+@pytest.mark.rule("R76")
 @pytest.mark.parametrize("state", State)
 def test_a_state_is_expired_from_its_very_end_on_if_it_may_expire(state: State) -> None:
     may = can_move(state, State.EXPIRED)
@@ -40,7 +40,7 @@ def test_a_state_is_expired_from_its_very_end_on_if_it_may_expire(state: State) 
     assert state_at(state, None, 2**60) is state
 
 
-@pytest.mark.rule("R75")
+@pytest.mark.rule("R76")
 def test_an_expired_message_is_expired_for_whoever_looks(store: Store) -> None:
     sender, reader, reader_too = (store.join() for _ in range(3))
     message = sender.send("*", ttl_s=60)["message_id"]
@@ -55,7 +55,7 @@ def test_an_expired_message_is_expired_for_whoever_looks(store: Store) -> None:
     assert states == {reader.id: "read", reader_too.id: "expired"}
 
 
-@pytest.mark.rule("R76", "R143")
+@pytest.mark.rule("R77", "R145")
 def test_what_one_call_saw_expire_no_clock_revives(store: Store) -> None:
     sender, reader = store.join(), store.join()
     bystander = store.join(store.agent())
@@ -70,7 +70,7 @@ def test_what_one_call_saw_expire_no_clock_revives(store: Store) -> None:
     assert reader.claim("a.py")["ok"] is True
 
 
-@pytest.mark.rule("R79")
+@pytest.mark.rule("R80")
 def test_an_acknowledgement_implies_read_and_is_made_once(store: Store) -> None:
     sender, reader = store.join(), store.join()
     message = sender.send("*")["message_id"]
@@ -83,7 +83,7 @@ def test_an_acknowledgement_implies_read_and_is_made_once(store: Store) -> None:
     assert sender("msg_sent")["messages"][0]["states"] == {"acked": 1}
 
 
-@pytest.mark.rule("R79")
+@pytest.mark.rule("R80")
 def test_what_was_read_in_time_can_be_acknowledged_later_and_what_expired_stays_so(store: Store) -> None:
     sender, reader = store.join(), store.join()
     taken = sender.send("*", ttl_s=60)["message_id"]
@@ -96,7 +96,7 @@ def test_what_was_read_in_time_can_be_acknowledged_later_and_what_expired_stays_
     assert states == [{"expired": 1}, {"acked": 1}]
 
 
-@pytest.mark.rule("R80")
+@pytest.mark.rule("R81")
 def test_a_message_to_others_can_not_be_acknowledged(store: Store) -> None:
     sender, reader, bystander = (store.join(store.agent(), room="front") for _ in range(3))
     outsider = store.join(store.agent(), room="desk")
@@ -110,7 +110,7 @@ def test_a_message_to_others_can_not_be_acknowledged(store: Store) -> None:
     assert sender("msg_sent")["messages"][0]["states"] == {"stored": 1}
 
 
-@pytest.mark.rule("R74")
+@pytest.mark.rule("R75")
 def test_a_delivery_remembers_when_it_came_to_its_state(store: Store) -> None:
     sender, reader = store.join(), store.join()
     message = sender.send("*")["message_id"]

@@ -24,7 +24,7 @@ def write(store: Store, text: str | None) -> None:
     path.unlink(missing_ok=True) if text is None else path.write_text(text)
 
 
-@pytest.mark.rule("R123")
+@pytest.mark.rule("R125")
 def test_a_note_is_the_hash_of_the_content_or_absent(store: Store, pair: tuple[Seat, Seat]) -> None:
     seat, _ = pair
     assert seat("note_read", path="n.py") == {"hash": hashlib.sha256(b"one").hexdigest()}
@@ -36,7 +36,7 @@ def test_a_note_is_the_hash_of_the_content_or_absent(store: Store, pair: tuple[S
     assert seat.drift("n.py")["changed"] is False
 
 
-@pytest.mark.rule("R124")
+@pytest.mark.rule("R126")
 def test_a_session_elsewhere_gives_the_hash_itself(store: Store) -> None:
     seat = store.join(store.agent(), host="elsewhere", cwd="/r")
     for tool in ("note_read", "drift_check"):
@@ -50,14 +50,14 @@ def test_a_session_elsewhere_gives_the_hash_itself(store: Store) -> None:
     assert seat("note_read", path="n.py", sha256="absent") == {"hash": "absent"}
 
 
-@pytest.mark.rule("R124")
+@pytest.mark.rule("R126")
 @pytest.mark.parametrize("sha256", ["abc", "g" * 64, "Absent", "", "0" * 64 + "\n", {"sha": 1}])
 def test_what_is_no_hash_is_refused(sqlite_store: Store, sha256: object) -> None:
     with pytest.raises(InvalidArgument, match="sha256"):
         sqlite_store.join()("note_read", path="n.py", sha256=sha256)
 
 
-@pytest.mark.rule("R125")
+@pytest.mark.rule("R127")
 @pytest.mark.parametrize("tool", ["note_read", "drift_check"])
 def test_what_has_no_content_is_refused(store: Store, tool: str) -> None:
     os.mkfifo(store.folder / "pipe")
@@ -69,7 +69,7 @@ def test_what_has_no_content_is_refused(store: Store, tool: str) -> None:
     assert store.rows("baselines") == []
 
 
-@pytest.mark.rule("R126")
+@pytest.mark.rule("R128")
 def test_unchanged_or_never_noted_is_safe(store: Store, pair: tuple[Seat, Seat]) -> None:
     seat, other = pair
     never = seat.drift("n.py")
@@ -87,7 +87,7 @@ def test_unchanged_or_never_noted_is_safe(store: Store, pair: tuple[Seat, Seat])
     assert seat.drift("n.py")["severity"] == "SAFE"
 
 
-@pytest.mark.rule("R127")
+@pytest.mark.rule("R129")
 def test_changed_and_held_by_nobody_else_is_minor(store: Store, pair: tuple[Seat, Seat]) -> None:
     seat, _ = pair
     seat("note_read", path="n.py")
@@ -97,7 +97,7 @@ def test_changed_and_held_by_nobody_else_is_minor(store: Store, pair: tuple[Seat
     assert told["path"] == str(store.folder / "n.py")
 
 
-@pytest.mark.rule("R128")
+@pytest.mark.rule("R130")
 @pytest.mark.parametrize("end", ["held", "released", "expired", "left"])
 @pytest.mark.parametrize("begin", ["before", "after"])
 def test_changed_while_another_held_it_is_critical(
@@ -125,7 +125,7 @@ def test_changed_while_another_held_it_is_critical(
     assert "beta" in told["message"]
 
 
-@pytest.mark.rule("R129")
+@pytest.mark.rule("R131")
 @pytest.mark.parametrize(("before", "after", "word"), [("one", None, "vanished"), (None, "one", "appeared")])
 def test_appearing_and_vanishing_are_changes(
     store: Store, pair: tuple[Seat, Seat], before: str | None, after: str | None, word: str
@@ -139,7 +139,7 @@ def test_appearing_and_vanishing_are_changes(
     assert word in told["message"]
 
 
-@pytest.mark.rule("R130")
+@pytest.mark.rule("R132")
 def test_a_folder_around_counts_an_earlier_lease_and_ones_own_do_not(
     store: Store, pair: tuple[Seat, Seat]
 ) -> None:
@@ -157,7 +157,7 @@ def test_a_folder_around_counts_an_earlier_lease_and_ones_own_do_not(
     assert seat.drift("n.py")["severity"] == "CRITICAL"
 
 
-@pytest.mark.rule("R130", "R143")
+@pytest.mark.rule("R132", "R145")
 @pytest.mark.parametrize("step", [-3_600, 3_600])
 def test_before_and_after_are_the_order_of_events_whatever_the_clock_does(
     store: Store, pair: tuple[Seat, Seat], step: int

@@ -17,7 +17,7 @@ def why(seat: Seat, message_id: int) -> Json:
     return found
 
 
-@pytest.mark.rule("R81")
+@pytest.mark.rule("R82")
 def test_the_level_stands_in_the_way(store: Store) -> None:
     sender, reader = store.join(), store.join(label="beta")
     told = why(sender, sender.send("*")["message_id"])
@@ -27,7 +27,7 @@ def test_the_level_stands_in_the_way(store: Store) -> None:
     assert "notify" in told["explanation"]
 
 
-@pytest.mark.rule("R81")
+@pytest.mark.rule("R82")
 def test_a_cap_stands_in_the_way_of_who_asked_for_more(store: Store) -> None:
     sender = store.join(store.agent(), room="front")
     store.join(store.agent(), room="front", autonomy="wake")
@@ -40,7 +40,7 @@ def test_a_cap_stands_in_the_way_of_who_asked_for_more(store: Store) -> None:
         assert word in told["explanation"]
 
 
-@pytest.mark.rule("R81")
+@pytest.mark.rule("R82")
 def test_gone_left_and_wrong_room_are_told_apart(store: Store) -> None:
     sender = store.join(room="front")
     gone = store.join(harness_key="a-key-that-no-process-has")
@@ -56,7 +56,7 @@ def test_gone_left_and_wrong_room_are_told_apart(store: Store) -> None:
     assert moved.bodies() == ["x"]
 
 
-@pytest.mark.rule("R81")
+@pytest.mark.rule("R82")
 def test_an_expired_one_says_since_when_and_a_read_one_that_nothing_is_in_the_way(store: Store) -> None:
     sender, reader = store.join(), store.join()
     message = sender.send("*", ttl_s=60)["message_id"]
@@ -69,7 +69,7 @@ def test_an_expired_one_says_since_when_and_a_read_one_that_nothing_is_in_the_wa
     assert why(reader, message)["reason"] == "none"
 
 
-@pytest.mark.rule("R82")
+@pytest.mark.rule("R83")
 def test_only_parties_and_the_admin_are_told(store: Store) -> None:
     sender, reader, bystander = (store.join() for _ in range(3))
     message = sender.send(reader.id)["message_id"]

@@ -12,7 +12,7 @@ def pair(store: Store) -> tuple[Seat, Seat]:
     return store.join(), store.join()
 
 
-@pytest.mark.rule("R136")
+@pytest.mark.rule("R138")
 def test_the_same_send_twice_is_one_message(store: Store, pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     first = sender.send("*", idempotency_key="k1")
@@ -22,7 +22,7 @@ def test_the_same_send_twice_is_one_message(store: Store, pair: tuple[Seat, Seat
     assert len(store.rows("messages")) == 1
 
 
-@pytest.mark.rule("R136")
+@pytest.mark.rule("R138")
 def test_the_same_claim_twice_is_one_lease_and_answers_as_before(
     store: Store, pair: tuple[Seat, Seat]
 ) -> None:
@@ -33,7 +33,7 @@ def test_the_same_claim_twice_is_one_lease_and_answers_as_before(
     assert len(store.rows("leases")) == 1
 
 
-@pytest.mark.rule("R136", "R138")
+@pytest.mark.rule("R138", "R140")
 @pytest.mark.parametrize("change", [{"body": "other"}, {"to": "tag:api"}, {"ttl_s": 5}, {"subject": "s"}])
 def test_the_same_key_with_other_arguments_is_a_conflict(
     store: Store, pair: tuple[Seat, Seat], change: dict[str, object]
@@ -48,7 +48,7 @@ def test_the_same_key_with_other_arguments_is_a_conflict(
     assert reader.bodies() == ["x"]
 
 
-@pytest.mark.rule("R136")
+@pytest.mark.rule("R138")
 def test_a_key_belongs_to_one_session_and_tool(pair: tuple[Seat, Seat]) -> None:
     one, other = pair
     first = one.send("*", idempotency_key="k1")["message_id"]
@@ -56,7 +56,7 @@ def test_a_key_belongs_to_one_session_and_tool(pair: tuple[Seat, Seat]) -> None:
     assert one.claim("a.py", idempotency_key="k1")["ok"] is True
 
 
-@pytest.mark.rule("R136", "R143")
+@pytest.mark.rule("R138", "R145")
 def test_a_key_is_kept_for_a_day(store: Store, pair: tuple[Seat, Seat]) -> None:
     sender, _ = pair
     first = sender.send("*", idempotency_key="k1")["message_id"]
@@ -68,7 +68,7 @@ def test_a_key_is_kept_for_a_day(store: Store, pair: tuple[Seat, Seat]) -> None:
     assert sender.send("*", "another", idempotency_key="k1")["message_id"] > first
 
 
-@pytest.mark.rule("R137")
+@pytest.mark.rule("R139")
 def test_a_refused_claim_may_be_tried_again_under_its_key(pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     holder.claim("a.py")
@@ -77,7 +77,7 @@ def test_a_refused_claim_may_be_tried_again_under_its_key(pair: tuple[Seat, Seat
     assert other.claim("a.py", idempotency_key="k1")["ok"] is True
 
 
-@pytest.mark.rule("R136")
+@pytest.mark.rule("R138")
 @pytest.mark.parametrize("key", ["", "k" * 129, 7, "a\u0000b"])
 def test_what_is_no_key_is_refused(sqlite_store: Store, key: object) -> None:
     with pytest.raises(InvalidArgument, match="idempotency_key"):

@@ -23,7 +23,7 @@ def ends(seat: Seat) -> dict[str, str]:
     return {Path(one["path"]).name: one["expires_at"] for one in found if one["session_id"] == seat.id}
 
 
-@pytest.mark.rule("R105", "R106")
+@pytest.mark.rule("R107", "R108")
 @pytest.mark.parametrize(
     ("held", "wanted", "ok", "reason"),
     [
@@ -44,7 +44,7 @@ def test_what_stands_beside_what(
     assert answer["holder"] == (other.id if ok else holder.id)
 
 
-@pytest.mark.rule("R107")
+@pytest.mark.rule("R109")
 def test_a_folder_covers_what_is_in_it_and_nothing_beside_it(store: Store, pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     holder.claim("app")
@@ -55,7 +55,7 @@ def test_a_folder_covers_what_is_in_it_and_nothing_beside_it(store: Store, pair:
     assert other.claim(".")["reason"] == "overlap"
 
 
-@pytest.mark.rule("R108")
+@pytest.mark.rule("R110")
 def test_claiming_again_renews_and_keeps_the_mode(store: Store, pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     first = holder.claim("a.py", mode="shared", ttl_s=60)["lease"]
@@ -67,7 +67,7 @@ def test_claiming_again_renews_and_keeps_the_mode(store: Store, pair: tuple[Seat
     assert other.claim("a.py", mode="shared")["ok"] is True
 
 
-@pytest.mark.rule("R108")
+@pytest.mark.rule("R110")
 def test_an_exclusive_lease_may_be_made_shared(pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     holder.claim("a.py")
@@ -75,7 +75,7 @@ def test_an_exclusive_lease_may_be_made_shared(pair: tuple[Seat, Seat]) -> None:
     assert other.claim("a.py", mode="shared")["ok"] is True
 
 
-@pytest.mark.rule("R109")
+@pytest.mark.rule("R111")
 def test_only_the_sole_holder_makes_a_shared_lease_exclusive(pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     holder.claim("app/a.py", mode="shared")
@@ -88,7 +88,7 @@ def test_only_the_sole_holder_makes_a_shared_lease_exclusive(pair: tuple[Seat, S
     assert other.claim("app/a.py", mode="shared")["ok"] is False
 
 
-@pytest.mark.rule("R110")
+@pytest.mark.rule("R112")
 def test_a_refusal_names_who_ends_last_and_each_holder_once(store: Store) -> None:
     first, last, wisher = (store.join() for _ in range(3))
     first.claim("app/a.py", mode="shared", ttl_s=60)
@@ -100,7 +100,7 @@ def test_a_refusal_names_who_ends_last_and_each_holder_once(store: Store) -> Non
     assert (refused["lease"]["session_id"], refused["lease"]["mode"]) == (last.id, "shared")
 
 
-@pytest.mark.rule("R110", "R138")
+@pytest.mark.rule("R112", "R140")
 def test_a_refused_claim_writes_nothing(store: Store, pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     holder.claim("a.py")
@@ -109,7 +109,7 @@ def test_a_refused_claim_writes_nothing(store: Store, pair: tuple[Seat, Seat]) -
     assert store.everything() == before
 
 
-@pytest.mark.rule("R110")
+@pytest.mark.rule("R112")
 def test_the_nearest_reason_is_told_where_several_stand_in_the_way(store: Store) -> None:
     folder, file, wisher = (store.join() for _ in range(3))
     folder.claim("app", mode="shared", ttl_s=600)
@@ -118,7 +118,7 @@ def test_the_nearest_reason_is_told_where_several_stand_in_the_way(store: Store)
     assert (refused["reason"], refused["holder"]) == ("held_shared", folder.id)
 
 
-@pytest.mark.rule("R111")
+@pytest.mark.rule("R113")
 def test_claims_of_two_hosts_meet_in_one_repository(store: Store) -> None:
     url = "https://code.example.org/door.git"
     here = store.join(store.agent(), host="h1", cwd="/r/door/src", repo_url=url)
@@ -133,7 +133,7 @@ def test_claims_of_two_hosts_meet_in_one_repository(store: Store) -> None:
     assert plain.claim("a.py")["ok"] is True
 
 
-@pytest.mark.rule("R111")
+@pytest.mark.rule("R113")
 def test_one_host_and_path_meet_whatever_the_repositories(store: Store) -> None:
     one = store.join(store.agent(), host="h1", cwd="/r/app", repo_url="https://code.example.org/door")
     other = store.join(store.agent(), host="h1", cwd="/r/app", repo_url="https://code.example.org/gate")
@@ -141,7 +141,7 @@ def test_one_host_and_path_meet_whatever_the_repositories(store: Store) -> None:
     assert other.claim("a.py")["ok"] is False
 
 
-@pytest.mark.rule("R112")
+@pytest.mark.rule("R114")
 def test_sessions_that_named_no_host_are_on_one(store: Store) -> None:
     one, other, named = store.join(store.agent()), store.join(store.agent()), store.join()
     assert one.claim("/r/a.py")["ok"] is True
@@ -149,7 +149,7 @@ def test_sessions_that_named_no_host_are_on_one(store: Store) -> None:
     assert named.claim("/r/a.py")["ok"] is True
 
 
-@pytest.mark.rule("R113")
+@pytest.mark.rule("R115")
 def test_teams_do_not_meet_and_rooms_do_not_matter(store: Store) -> None:
     holder = store.join(store.agent(), room="front", host="h1")
     stranger = store.join(store.agent(), room="desk", host="h1")
@@ -159,7 +159,7 @@ def test_teams_do_not_meet_and_rooms_do_not_matter(store: Store) -> None:
     assert foreign.claim("/r/a.py")["ok"] is True
 
 
-@pytest.mark.rule("R114")
+@pytest.mark.rule("R116")
 def test_of_many_claims_at_once_one_succeeds(store: Store) -> None:
     seats = [store.join() for _ in range(12)]
 
@@ -172,7 +172,7 @@ def test_of_many_claims_at_once_one_succeeds(store: Store) -> None:
     assert {one["holder"] for one in answers} == set(winners)
 
 
-@pytest.mark.rule("R115")
+@pytest.mark.rule("R117")
 def test_a_lease_has_ended_from_its_last_second_on(store: Store, pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     holder.claim("a.py", ttl_s=1)
@@ -188,7 +188,7 @@ def test_a_lease_has_ended_from_its_last_second_on(store: Store, pair: tuple[Sea
     assert other.claim("b.py")["ok"] is True
 
 
-@pytest.mark.rule("R115")
+@pytest.mark.rule("R117")
 @pytest.mark.parametrize("ttl", [0, -1, 604_801, 1e18, "60", 0.5])
 @pytest.mark.parametrize("tool", ["lease_claim", "lease_renew"])
 def test_no_other_time_is_taken(sqlite_store: Store, tool: str, ttl: object) -> None:
@@ -198,7 +198,7 @@ def test_no_other_time_is_taken(sqlite_store: Store, tool: str, ttl: object) -> 
         seat(tool, path="a.py", ttl_s=ttl)
 
 
-@pytest.mark.rule("R116")
+@pytest.mark.rule("R118")
 @pytest.mark.parametrize("tool", ["msg_unread", "msg_recv", "room_who", "lease_list"])
 def test_each_call_of_the_holder_renews_its_live_leases(store: Store, tool: str) -> None:
     holder, other = store.join(), store.join()
@@ -214,7 +214,7 @@ def test_each_call_of_the_holder_renews_its_live_leases(store: Store, tool: str)
     assert list(ends(holder)) == ["b.py"]
 
 
-@pytest.mark.rule("R118")
+@pytest.mark.rule("R120")
 def test_renewing_lets_the_full_or_the_given_time_run(store: Store, pair: tuple[Seat, Seat]) -> None:
     holder, _ = pair
     holder.claim("a.py", ttl_s=60)
@@ -228,7 +228,7 @@ def test_renewing_lets_the_full_or_the_given_time_run(store: Store, pair: tuple[
     assert ends(holder) == {"a.py": iso(store.clock.now() + 5_000)}
 
 
-@pytest.mark.rule("R119")
+@pytest.mark.rule("R121")
 @pytest.mark.parametrize("tool", ["lease_renew", "lease_release"])
 def test_what_has_ended_says_when(store: Store, tool: str, pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
@@ -248,7 +248,7 @@ def test_what_has_ended_says_when(store: Store, tool: str, pair: tuple[Seat, Sea
     assert caught.value.data == {"ended_at": released, "holder": None}
 
 
-@pytest.mark.rule("R119")
+@pytest.mark.rule("R121")
 @pytest.mark.parametrize("tool", ["lease_renew", "lease_release"])
 def test_what_was_never_ones_own_says_whose_it_is(tool: str, pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
@@ -261,7 +261,7 @@ def test_what_was_never_ones_own_says_whose_it_is(tool: str, pair: tuple[Seat, S
     assert len(holder("lease_list")["leases"]) == 1
 
 
-@pytest.mark.rule("R120")
+@pytest.mark.rule("R122")
 def test_a_check_tells_whether_an_exclusive_claim_would_succeed(pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     assert holder("lease_check", path="a.py") == {"free": True, "lease": None}
@@ -275,7 +275,7 @@ def test_a_check_tells_whether_an_exclusive_claim_would_succeed(pair: tuple[Seat
     assert (shared["free"], shared["lease"]["session_id"]) == (False, other.id)
 
 
-@pytest.mark.rule("R121")
+@pytest.mark.rule("R123")
 def test_a_list_has_ones_own_and_those_of_the_others_in_ones_rooms(store: Store) -> None:
     seat = store.join(store.agent(), room="front", extra_rooms=["desk"])
     near = store.join(store.agent(), room="front", extra_rooms=["desk"])
@@ -287,7 +287,7 @@ def test_a_list_has_ones_own_and_those_of_the_others_in_ones_rooms(store: Store)
     assert [one["path"] for one in seat("lease_list")["leases"]] == ["/r/2", "/r/0"]
 
 
-@pytest.mark.rule("R122")
+@pytest.mark.rule("R124")
 def test_the_row_of_an_ended_lease_tells_when_it_ended(store: Store, pair: tuple[Seat, Seat]) -> None:
     holder, other = pair
     start = store.clock.now()

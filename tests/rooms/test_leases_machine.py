@@ -225,7 +225,7 @@ class Leases(RuleBasedStateMachine):
         )
 
 
-@pytest.mark.rule("R105", "R106", "R109", "R115", "R116", "R128", "R143")
+@pytest.mark.rule("R107", "R108", "R111", "R117", "R118", "R130", "R145")
 def test_leases_agree_with_the_model(store: Store) -> None:
     class OnThisStore(Leases):
         pass

@@ -19,7 +19,7 @@ def pair(store: Store) -> tuple[Seat, Seat]:
     return store.join(label="alpha"), store.join(label="beta")
 
 
-@pytest.mark.rule("R68")
+@pytest.mark.rule("R69")
 def test_a_message_has_a_subject_or_a_body(store: Store, pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     for empty in ({}, {"body": ""}, {"subject": ""}, {"subject": "", "body": ""}, {"body": None}):
@@ -31,7 +31,7 @@ def test_a_message_has_a_subject_or_a_body(store: Store, pair: tuple[Seat, Seat]
     assert [(one["subject"], one["body"]) for one in reader.receive()] == [("door", ""), ("", "open")]
 
 
-@pytest.mark.rule("R69")
+@pytest.mark.rule("R70")
 def test_a_reply_is_to_what_the_session_sent_got_or_can_read(store: Store) -> None:
     alpha, beta, gamma = (store.join(store.agent(), room="front") for _ in range(3))
     outsider = store.join(store.agent(), room="desk")
@@ -48,7 +48,7 @@ def test_a_reply_is_to_what_the_session_sent_got_or_can_read(store: Store) -> No
     assert first["reply_to"] == message
 
 
-@pytest.mark.rule("R70")
+@pytest.mark.rule("R71")
 def test_message_deliveries_and_places_are_written_together(store: Store) -> None:
     sender = store.join(store.agent(), room="front", extra_rooms=["desk"])
     store.join(store.agent(), room="front")
@@ -57,7 +57,7 @@ def test_message_deliveries_and_places_are_written_together(store: Store) -> Non
     assert counts == {"messages": 1, "deliveries": 1, "message_rooms": 2}
 
 
-@pytest.mark.rule("R71", "R143")
+@pytest.mark.rule("R72", "R145")
 def test_message_ids_follow_the_order_of_sending_whatever_the_clock_does(
     store: Store, pair: tuple[Seat, Seat]
 ) -> None:
@@ -72,7 +72,7 @@ def test_message_ids_follow_the_order_of_sending_whatever_the_clock_does(
     assert [one["message_id"] for one in sender("msg_sent")["messages"]] == ids[::-1]
 
 
-@pytest.mark.rule("R72")
+@pytest.mark.rule("R73")
 def test_a_message_lives_as_long_as_its_ttl(store: Store, pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     for body, ttl in (("short", 1), ("long", 2_592_000), ("for ever", None)):
@@ -88,7 +88,7 @@ def test_a_message_lives_as_long_as_its_ttl(store: Store, pair: tuple[Seat, Seat
     assert reader.bodies() == ["for ever"]
 
 
-@pytest.mark.rule("R73")
+@pytest.mark.rule("R74")
 @pytest.mark.parametrize(
     "text",
     [
@@ -110,7 +110,7 @@ def test_texts_come_back_letter_for_letter(store: Store, text: str) -> None:
     assert sender("room_history")["messages"][0]["body"] == text
 
 
-@pytest.mark.rule("R84")
+@pytest.mark.rule("R85")
 def test_only_what_is_given_is_marked_read_oldest_first(pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     for number in range(5):
@@ -123,7 +123,7 @@ def test_only_what_is_given_is_marked_read_oldest_first(pair: tuple[Seat, Seat])
     assert reader.bodies() == []
 
 
-@pytest.mark.rule("R84")
+@pytest.mark.rule("R85")
 def test_two_at_once_never_get_the_same_message(store: Store, pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     for number in range(40):
@@ -139,7 +139,7 @@ def test_two_at_once_never_get_the_same_message(store: Store, pair: tuple[Seat, 
     assert sorted(taken, key=int) == [str(number) for number in range(40)]
 
 
-@pytest.mark.rule("R85")
+@pytest.mark.rule("R86")
 def test_an_answer_has_twenty_messages_unless_told_otherwise(pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     for number in range(22):
@@ -150,7 +150,7 @@ def test_an_answer_has_twenty_messages_unless_told_otherwise(pair: tuple[Seat, S
     assert (len(rest["messages"]), rest["more"]) == (2, False)
 
 
-@pytest.mark.rule("R85")
+@pytest.mark.rule("R86")
 def test_an_answer_carries_about_a_hundred_kilobytes_but_always_a_message(pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     for _ in range(3):
@@ -162,7 +162,7 @@ def test_an_answer_carries_about_a_hundred_kilobytes_but_always_a_message(pair: 
     assert sizes == [(1, True), (1, True), (1, False)]
 
 
-@pytest.mark.rule("R86")
+@pytest.mark.rule("R87")
 def test_an_empty_answer_tells_an_empty_inbox_from_the_wrong_room(store: Store) -> None:
     reader = store.join(store.agent(), room="front", extra_rooms=["desk"])
     nothing = reader("msg_recv")
@@ -186,7 +186,7 @@ def test_an_empty_answer_tells_an_empty_inbox_from_the_wrong_room(store: Store) 
     assert (inbox["deliveries"], inbox["read"], inbox["last_created_at"]) == (2, 1, last)
 
 
-@pytest.mark.rule("R87", "R92")
+@pytest.mark.rule("R88", "R93")
 def test_who_joins_later_has_no_old_mail_but_the_history(store: Store, pair: tuple[Seat, Seat]) -> None:
     sender, _ = pair
     sender.send("*", "decided: hinges on the left")
@@ -195,7 +195,7 @@ def test_who_joins_later_has_no_old_mail_but_the_history(store: Store, pair: tup
     assert [one["body"] for one in late("room_history")["messages"]] == ["decided: hinges on the left"]
 
 
-@pytest.mark.rule("R88")
+@pytest.mark.rule("R89")
 def test_unread_counts_and_marks_nothing(pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     sender.send("*")
@@ -205,7 +205,7 @@ def test_unread_counts_and_marks_nothing(pair: tuple[Seat, Seat]) -> None:
     assert reader("msg_unread")["count"] == 0
 
 
-@pytest.mark.rule("R92")
+@pytest.mark.rule("R93")
 def test_history_belongs_to_the_rooms_the_sender_was_in_when_it_sent(store: Store) -> None:
     sender = store.join(store.agent(), room="front", extra_rooms=["desk"])
     friend = store.join(store.agent(), room="desk")
@@ -221,7 +221,7 @@ def test_history_belongs_to_the_rooms_the_sender_was_in_when_it_sent(store: Stor
     assert told("desk") == ["one"]
 
 
-@pytest.mark.rule("R93")
+@pytest.mark.rule("R94")
 def test_history_marks_nothing(store: Store, pair: tuple[Seat, Seat]) -> None:
     sender, reader = pair
     sender.send("*")
@@ -231,7 +231,7 @@ def test_history_marks_nothing(store: Store, pair: tuple[Seat, Seat]) -> None:
     assert reader.bodies() == ["x"]
 
 
-@pytest.mark.rule("R94", "R143")
+@pytest.mark.rule("R95", "R145")
 @pytest.mark.parametrize("step", [0, -5])
 def test_pages_hold_each_message_once_also_when_times_are_equal_or_run_back(store: Store, step: int) -> None:
     sender = store.join()
@@ -249,7 +249,7 @@ def test_pages_hold_each_message_once_also_when_times_are_equal_or_run_back(stor
     assert pages == [["6", "5", "4"], ["3", "2", "1"], ["0"]]
 
 
-@pytest.mark.rule("R94")
+@pytest.mark.rule("R95")
 def test_a_page_ends_early_rather_than_grow_too_large(store: Store) -> None:
     sender = store.join()
     for _ in range(3):
@@ -259,7 +259,7 @@ def test_a_page_ends_early_rather_than_grow_too_large(store: Store) -> None:
     assert page["next"] == page["messages"][0]["message_id"]
 
 
-@pytest.mark.rule("R83")
+@pytest.mark.rule("R84")
 def test_sent_counts_states_pending_and_those_who_left_or_are_gone(store: Store) -> None:
     sender, reader, acker, leaver = (store.join() for _ in range(4))
     store.join(harness_key="a-key-that-no-process-has")
@@ -277,7 +277,7 @@ def test_sent_counts_states_pending_and_those_who_left_or_are_gone(store: Store)
     assert (told["pending"], told["left"]) == (0, 0)
 
 
-@pytest.mark.rule("R83")
+@pytest.mark.rule("R84")
 def test_sent_gives_ones_own_messages_newest_first(pair: tuple[Seat, Seat]) -> None:
     sender, other = pair
     assert sender("msg_sent") == {"messages": []}

@@ -46,7 +46,7 @@ class Place:
         return self.store.join(caller, room="front", cwd=self.path(cwd), host=where, **arguments)
 
 
-@pytest.mark.rule("R100", "R101", "R104")
+@pytest.mark.rule("R101", "R102", "R106")
 @pytest.mark.parametrize("case", [one for one in CASES if one["type"] == "normal"], ids=lambda one: one["id"])
 def test_what_a_path_is_stored_as(store: Store, case: Json) -> None:
     place = Place(store, case)
@@ -62,7 +62,7 @@ def test_what_a_path_is_stored_as(store: Store, case: Json) -> None:
         assert seat.claim(path)["lease"]["path"] == place.path(written_out(case["expect"]["normal"]))
 
 
-@pytest.mark.rule("R100", "R101", "R107", "R111")
+@pytest.mark.rule("R101", "R102", "R109", "R113")
 @pytest.mark.parametrize("case", [one for one in CASES if one["type"] == "pair"], ids=lambda one: one["id"])
 @pytest.mark.parametrize("turned", [False, True], ids=["a-first", "b-first"])
 def test_how_two_claims_meet(store: Store, case: Json, turned: bool) -> None:

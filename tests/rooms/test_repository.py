@@ -48,7 +48,7 @@ def test_a_broken_pointer_still_marks_a_repository(tmp_path: Path, content: str)
     assert find_repository(str(tmp_path)) == Repository(str(tmp_path), tmp_path.name)
 
 
-@pytest.mark.rule("R111", "R4")
+@pytest.mark.rule("R113", "R4")
 @pytest.mark.parametrize(
     "url",
     [
@@ -66,13 +66,13 @@ def test_one_repository_has_one_key_and_name_whatever_way_its_address_is_written
     assert repository_name(url) == "door"
 
 
-@pytest.mark.rule("R111")
+@pytest.mark.rule("R113")
 def test_other_addresses_are_other_repositories() -> None:
     urls = ["https://a.example.org/x/door", "https://a.example.org/y/door", "https://b.example.org/x/door"]
     assert len({repository_key(url) for url in urls}) == 3
 
 
-@pytest.mark.rule("R111")
+@pytest.mark.rule("R113")
 @pytest.mark.parametrize(
     ("cwd", "root"),
     [("/home/x/door/src/deep", "/home/x/door"), ("/home/x/door", "/home/x/door"), ("/srv/w1", "/srv/w1")],

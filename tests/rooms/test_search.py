@@ -12,7 +12,7 @@ def found(seat: Seat, query: str, **arguments: object) -> list[str]:
     return [one["body"] for one in seat("msg_search", query=query, **arguments)["messages"]]
 
 
-@pytest.mark.rule("R95")
+@pytest.mark.rule("R96")
 def test_every_word_must_be_there_in_subject_or_body_newest_first(store: Store) -> None:
     seat = store.join()
     seat.send("*", "the DOOR is open", subject="hinge")
@@ -26,7 +26,7 @@ def test_every_word_must_be_there_in_subject_or_body_newest_first(store: Store) 
     assert found(seat, "the", limit=1) == ["the window is open"]
 
 
-@pytest.mark.rule("R95")
+@pytest.mark.rule("R96")
 @pytest.mark.parametrize(
     ("body", "query"),
     [
@@ -50,7 +50,7 @@ def test_punctuation_parts_words(store: Store, body: str, query: str) -> None:
     assert found(seat, query) == [body]
 
 
-@pytest.mark.rule("R96")
+@pytest.mark.rule("R97")
 @pytest.mark.parametrize(
     "query", [*string.punctuation, "NEAR(", "a AND", "OR", "NOT x", '"', '""', "x:*", "-x", "a^2", "\\", "%s"]
 )
@@ -61,14 +61,14 @@ def test_any_punctuation_is_safe(store: Store, query: str) -> None:
     assert found(seat, f"door {query}") in ([], ["the door is open"])
 
 
-@pytest.mark.rule("R96")
+@pytest.mark.rule("R97")
 @pytest.mark.parametrize("query", ["", " ", "\n\t"])
 def test_an_empty_query_is_refused(store: Store, query: str) -> None:
     with pytest.raises(InvalidArgument, match="query"):
         store.join()("msg_search", query=query)
 
 
-@pytest.mark.rule("R95", "R12")
+@pytest.mark.rule("R96", "R12")
 def test_only_rooms_of_the_asker_are_searched(store: Store) -> None:
     mara = store.add_agent("mara")
     here = store.join(store.agent(), room="front", extra_rooms=["desk"])

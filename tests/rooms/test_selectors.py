@@ -22,7 +22,7 @@ def test_a_selector_is_read_once_into_what_it_means() -> None:
     assert parse_selector("0123456789abcdef") == OneSession("0123456789abcdef")
 
 
-@pytest.mark.rule("R65")
+@pytest.mark.rule("R66")
 @pytest.mark.parametrize("to", ["", "tag:", "file:"])
 def test_what_selects_nothing_at_all_is_refused(store: Store, to: str) -> None:
     seat = store.join()
@@ -178,7 +178,7 @@ def test_who_holds_a_folder_holds_what_is_in_it(store: Store) -> None:
     assert {glob: sender.send(f"file:{glob}")["recipients"] for glob in expected} == expected
 
 
-@pytest.mark.rule("R66")
+@pytest.mark.rule("R67")
 @pytest.mark.parametrize("to", ["*", "tag:nobody", "file:nothing/*.go"])
 def test_nobody_found_is_told_and_stored(store: Store, to: str) -> None:
     sender = store.join()
@@ -188,7 +188,7 @@ def test_nobody_found_is_told_and_stored(store: Store, to: str) -> None:
     assert [one["body"] for one in sender("room_history")["messages"]] == ["is anybody there?"]
 
 
-@pytest.mark.rule("R67")
+@pytest.mark.rule("R68")
 def test_the_warning_names_who_is_gone_and_whom_nothing_signals(store: Store) -> None:
     sender, quiet = store.join(), store.join(label="quiet")
     gone = store.join(harness_key="a-key-that-no-process-has", label="absent")
@@ -200,6 +200,7 @@ def test_the_warning_names_who_is_gone_and_whom_nothing_signals(store: Store) ->
     assert "Gone: absent" in sender.send(gone.id)["warning"]
 
 
+@pytest.mark.rule("R65")
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("glob", ["**/" * 32 + "x", "*" * 32 + "x", "a/" * 2_000 + "x", "/**/a" * 16])
 def test_no_glob_takes_long_on_any_path(glob: str) -> None:
@@ -208,6 +209,18 @@ def test_no_glob_takes_long_on_any_path(glob: str) -> None:
     assert matches_path(glob, path, is_folder=True, holder_cwd="/r") in (True, False)
 
 
+@pytest.mark.rule("R65")
 def test_a_glob_with_too_many_wildcards_is_refused() -> None:
+    assert parse_selector("file:" + "*/" * 32) == Holders("*/" * 32)
     with pytest.raises(InvalidArgument, match="up to 32"):
         parse_selector("file:" + "*/" * 33)
+
+
+@pytest.mark.rule("R68")
+def test_a_warning_names_five_and_counts_the_others(store: Store) -> None:
+    sender = store.join()
+    for number in range(7):
+        store.join(label=f"quiet-{number}")
+    warning: str = sender.send("*")["warning"]
+    assert warning.count("quiet-") == 5
+    assert "and 2 more" in warning

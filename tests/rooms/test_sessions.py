@@ -81,6 +81,13 @@ def test_a_bad_key_or_name_in_the_environment_is_as_if_not_set(store: Store, bad
     assert described(store, first)["harness"] is None
 
 
+@pytest.mark.rule("R17")
+def test_a_bad_key_that_was_set_for_us_is_named(store: Store) -> None:
+    with pytest.raises(InvalidArgument, match="AGENTS_ROOM_HARNESS_KEY"):
+        store.join(store.local(key="short"))
+    assert store.rows("sessions") == []
+
+
 @pytest.mark.rule("R18")
 @pytest.mark.parametrize("cwd", ["src", "..", "", "~/src"])
 def test_a_relative_cwd_is_refused(store: Store, cwd: str) -> None:

@@ -30,7 +30,7 @@ def kinds(store: Store) -> list[str]:
         return list(connection.execute(text("SELECT kind FROM events ORDER BY id")).scalars())
 
 
-@pytest.mark.rule("R139")
+@pytest.mark.rule("R141")
 def test_every_change_adds_its_event(store: Store) -> None:
     seat = store.join(room="front")
     for kind, (_, act) in ACTS.items():
@@ -39,7 +39,7 @@ def test_every_change_adds_its_event(store: Store) -> None:
         assert kinds(store) == [*before, kind]
 
 
-@pytest.mark.rule("R139")
+@pytest.mark.rule("R141")
 def test_what_time_ends_adds_events_too(store: Store) -> None:
     seat = store.join()
     seat.send(seat.id, ttl_s=1)
@@ -51,7 +51,7 @@ def test_what_time_ends_adds_events_too(store: Store) -> None:
     assert kinds(store) == [*before, "lease_expired", "messages_expired"]
 
 
-@pytest.mark.rule("R139")
+@pytest.mark.rule("R141")
 @pytest.mark.parametrize(
     "statement",
     [
@@ -71,7 +71,7 @@ def test_the_database_refuses_to_touch_an_event(store: Store, statement: str) ->
     assert store.rows("events") == before
 
 
-@pytest.mark.rule("R140")
+@pytest.mark.rule("R142")
 def test_many_write_at_once_and_nothing_is_lost_or_locked(store: Store) -> None:
     reader = store.join(store.agent(), room="front")
 
@@ -87,7 +87,7 @@ def test_many_write_at_once_and_nothing_is_lost_or_locked(store: Store) -> None:
         assert [one for one in bodies if one.startswith(f"{number}.")] == [f"{number}.{n}" for n in range(10)]
 
 
-@pytest.mark.rule("R141")
+@pytest.mark.rule("R143")
 def test_ten_that_open_a_fresh_store_together_all_find_it_ready(store: Store, empty_store: Settings) -> None:
     fresh = Store(empty_store, store.clock, store.runtime, store.folder)
     ids = at_once(fresh, 10, lambda there, _: there.join(there.agent()).id, runtimes=10)
@@ -107,7 +107,7 @@ def empty_store(store: Store, request: pytest.FixtureRequest) -> Iterator[Settin
     cluster.drop_database(url.database)
 
 
-@pytest.mark.rule("R142", "R138")
+@pytest.mark.rule("R144", "R140")
 def test_who_lives_through_an_upgrade_writes_no_more(store: Store) -> None:
     seat = store.join()
     statement = "PRAGMA user_version=99" if store.is_sqlite else "UPDATE schema_version SET version = 99"
@@ -119,7 +119,7 @@ def test_who_lives_through_an_upgrade_writes_no_more(store: Store) -> None:
     assert store.everything() == before
 
 
-@pytest.mark.rule("R143")
+@pytest.mark.rule("R145")
 def test_a_clock_set_back_revives_no_lease_and_keeps_a_live_one(store: Store) -> None:
     holder, other = store.join(), store.join()
     holder.claim("ended.py", ttl_s=60)

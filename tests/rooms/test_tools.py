@@ -67,7 +67,7 @@ def test_the_smallest_call_of_each_tool_works(seat: Seat, tool: str) -> None:
     assert isinstance(seat.store.call(tool, seat.caller, **arguments_of(seat, tool)), dict)
 
 
-@pytest.mark.rule("R131")
+@pytest.mark.rule("R133")
 @pytest.mark.parametrize("tool", SMALLEST)
 def test_null_is_as_if_the_argument_were_not_given(seat: Seat, tool: str) -> None:
     schema = seat.store.runtime.registry.schema(seat.store.runtime.registry.get(tool))
@@ -75,14 +75,14 @@ def test_null_is_as_if_the_argument_were_not_given(seat: Seat, tool: str) -> Non
     assert isinstance(seat.store.call(tool, seat.caller, **optional | arguments_of(seat, tool)), dict)
 
 
-@pytest.mark.rule("R132", "R138")
+@pytest.mark.rule("R134", "R140")
 @pytest.mark.parametrize("tool", SMALLEST)
 def test_an_unknown_argument_is_named(seat: Seat, tool: str) -> None:
     error = refusal(seat, tool, arguments_of(seat, tool) | {"dry_run": True})
     assert [one["argument"] for one in error.data["problems"]] == ["dry_run"]
 
 
-@pytest.mark.rule("R132", "R138")
+@pytest.mark.rule("R134", "R140")
 @pytest.mark.parametrize("tool", SMALLEST)
 def test_each_missing_argument_is_named(seat: Seat, tool: str) -> None:
     required = set(
@@ -93,7 +93,7 @@ def test_each_missing_argument_is_named(seat: Seat, tool: str) -> None:
         assert {one["argument"] for one in error.data["problems"]} == required
 
 
-@pytest.mark.rule("R132", "R138")
+@pytest.mark.rule("R134", "R140")
 @pytest.mark.parametrize("wrong", [[7], {"a": 1}, True, 1e18, -1, 0, 0.5, "", "null", "\ud800", "a\u0007b"])
 @pytest.mark.parametrize("tool", SMALLEST)
 def test_decoder_and_published_schema_refuse_the_same_values(seat: Seat, tool: str, wrong: object) -> None:
@@ -117,7 +117,7 @@ def problems(seat: Seat, tool: str, arguments: dict[str, Any]) -> list[str]:
     return []
 
 
-@pytest.mark.rule("R132")
+@pytest.mark.rule("R134")
 def test_an_error_tells_every_problem_what_came_and_what_is_taken(seat: Seat) -> None:
     error = refusal(seat, "msg_recv", {"session_id": 7, "limit": 201, "more": 1})
     assert len(error.data["problems"]) == 3
@@ -125,7 +125,7 @@ def test_an_error_tells_every_problem_what_came_and_what_is_taken(seat: Seat) ->
         assert text in error.message
 
 
-@pytest.mark.rule("R133")
+@pytest.mark.rule("R135")
 @pytest.mark.parametrize(
     ("tool", "argument", "most", "unit"),
     [
@@ -145,7 +145,7 @@ def test_a_text_is_taken_up_to_its_limit(seat: Seat, tool: str, argument: str, m
     assert argument in error.message
 
 
-@pytest.mark.rule("R133")
+@pytest.mark.rule("R135")
 def test_tags_and_times_have_limits_too(seat: Seat) -> None:
     tags = [f"t{number}" for number in range(33)]
     assert seat.store.join(tags=tags[:32]).id
@@ -154,7 +154,7 @@ def test_tags_and_times_have_limits_too(seat: Seat) -> None:
     assert "ttl_s" in refusal(seat, "msg_send", arguments_of(seat, "msg_send") | {"ttl_s": 2_592_001}).message
 
 
-@pytest.mark.rule("R134")
+@pytest.mark.rule("R136")
 @pytest.mark.parametrize(
     "character", ["\u0000", "\u0008", "\r", "\u001b", "\u007f", "\u0085", "\u009b", "\udfff"]
 )
@@ -182,7 +182,7 @@ def test_no_text_holds_control_characters_or_half_a_character(
     assert [one["argument"] for one in error.data["problems"]] == [argument]
 
 
-@pytest.mark.rule("R135")
+@pytest.mark.rule("R137")
 def test_a_whole_number_may_be_written_with_a_point(seat: Seat) -> None:
     assert seat("msg_recv", limit=10.0)["more"] is False
     assert seat.send("*", ttl_s=2.0)["message_id"]

@@ -24,7 +24,7 @@ def in_background(seat: Seat, feed_of: Store, **arguments: object) -> tuple[thre
     return thread, answers
 
 
-@pytest.mark.rule("R89")
+@pytest.mark.rule("R90")
 def test_mail_that_is_there_ends_a_wait_at_once_and_stays_unread(store: Store) -> None:
     sender, reader = store.join(), store.join()
     first, second = (sender.send("*", body)["message_id"] for body in ("one", "two"))
@@ -37,7 +37,7 @@ def test_mail_that_is_there_ends_a_wait_at_once_and_stays_unread(store: Store) -
     assert reader("msg_wait", timeout_s=0, after=second) == {"messages": [], "cursor": second}
 
 
-@pytest.mark.rule("R89")
+@pytest.mark.rule("R90")
 def test_a_wait_ends_with_the_message_that_comes(store: Store) -> None:
     sender, reader = store.join(), store.join()
     thread, answers = in_background(reader, store, timeout_s=LONG_S)
@@ -48,7 +48,7 @@ def test_a_wait_ends_with_the_message_that_comes(store: Store) -> None:
     assert time.monotonic() - started < LONG_S / 2
 
 
-@pytest.mark.rule("R91")
+@pytest.mark.rule("R92")
 def test_a_wait_ends_with_a_message_that_another_process_sent_to_its_session(store: Store) -> None:
     sender, reader, bystander = (store.join() for _ in range(3))
     other = Runtime(store.settings, clock=store.clock)
@@ -63,7 +63,7 @@ def test_a_wait_ends_with_a_message_that_another_process_sent_to_its_session(sto
     assert [one["body"] for one in answers[0]["messages"]] == ["for you"]
 
 
-@pytest.mark.rule("R90")
+@pytest.mark.rule("R91")
 @pytest.mark.parametrize("timeout_s", [0, 0.05, 0.0])
 def test_a_wait_without_mail_is_empty_with_a_cursor(store: Store, timeout_s: float) -> None:
     reader = store.join()
@@ -71,14 +71,14 @@ def test_a_wait_without_mail_is_empty_with_a_cursor(store: Store, timeout_s: flo
     assert reader("msg_wait", timeout_s=timeout_s, after=7) == {"messages": [], "cursor": 7}
 
 
-@pytest.mark.rule("R90")
+@pytest.mark.rule("R91")
 @pytest.mark.parametrize("timeout_s", [25.5, -1, 1e18, "5"])
 def test_no_wait_is_longer_than_25_seconds(sqlite_store: Store, timeout_s: object) -> None:
     with pytest.raises(InvalidArgument, match="timeout_s"):
         sqlite_store.join()("msg_wait", timeout_s=timeout_s)
 
 
-@pytest.mark.rule("R89")
+@pytest.mark.rule("R90")
 def test_a_wait_holds_no_transaction_and_leaves_no_subscriber(store: Store) -> None:
     sender, reader = store.join(), store.join()
     before = store.runtime.feed.subscribers
