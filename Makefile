@@ -28,7 +28,7 @@ run: $(APP_STAMP) ## start the app; it prints a login link
 
 test: $(DEV_STAMP) ## run the tests with coverage (ARGS="-k room" narrows them)
 	@skip="$$(.ci/system-packages $(TEST_SYSTEM))" && \
-	AGENTS_ROOM_TEST_SKIP="$$skip" $(BIN)/python -m pytest --cov $(ARGS)
+	AGENTS_ROOM_TEST_SKIP="$$skip" $(BIN)/python -m pytest -n auto --cov $(ARGS)
 
 check: $(DEV_STAMP) ## run every check that changes nothing
 	$(BIN)/ruff format --check .

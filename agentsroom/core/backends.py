@@ -38,6 +38,10 @@ class Backend(Protocol):
         """An engine whose connections are in autocommit: the unit of work says BEGIN and COMMIT itself."""
         ...
 
+    def close(self) -> None:
+        """Gives back what it holds besides the engine."""
+        ...
+
     def check_in_place(self) -> None:
         """Raises StoreUnavailable when what is open is not what stands at the store's address any more."""
         ...
@@ -121,6 +125,9 @@ class SqliteBackend:
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise self.translate(error) or error from error
+
+    def close(self) -> None:
+        self.lock.close()
 
     def check_in_place(self) -> None:
         if self._identity_now() != self._identity:
@@ -242,6 +249,10 @@ class WriteLock:
         self._turn = LockFile(path.with_name(path.name + ".turn"))
         self._sleep = sleep
 
+    def close(self) -> None:
+        self._lock.close()
+        self._turn.close()
+
     @contextlib.contextmanager
     def held(self, patience_s: float) -> Iterator[None]:
         """Raises StoreBusy, naming the holder, when it is not to be had in that time."""
@@ -316,6 +327,12 @@ class LockFile:
         """The process id of the last holder."""
         return os.pread(self._open(), 32, 0).decode(errors="replace").strip() or "unknown"
 
+    def close(self) -> None:
+        """Gives the descriptor back; the next use opens the file again."""
+        if self._opened_by == os.getpid():
+            os.close(self._descriptor)
+        self._opened_by = -1
+
     def _open(self) -> int:
         if self._opened_by != os.getpid():
             try:
@@ -342,6 +359,9 @@ class PostgresBackend:
         return create_engine(
             self._settings.database_url, isolation_level="AUTOCOMMIT", pool_pre_ping=True, **_POOL
         )
+
+    def close(self) -> None:
+        pass
 
     def check_in_place(self) -> None:
         pass  # a server keeps its databases

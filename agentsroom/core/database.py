@@ -267,6 +267,7 @@ class Database:
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
+        self.backend.close()
 
 
 def _left(deadline: float) -> float:

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import logging
 import os
-import select
+import selectors
 import socket
 import threading
 from pathlib import Path
@@ -99,9 +99,11 @@ class DatagramWake:
     def wait(self) -> bool:
         assert self._socket is not None
         assert self._inner is not None
-        sockets = (self._socket, self._inner)
-        readable, _, _ = select.select(sockets, (), ())
-        for one in readable:
+        with selectors.DefaultSelector() as selector:  # select alone takes no descriptor above 1,023
+            for one in (self._socket, self._inner):
+                selector.register(one, selectors.EVENT_READ)
+            selector.select()
+        for one in (self._socket, self._inner):
             self._drain(one)
         if self._closed:
             for ours in (self._socket, self._inner, self._own_end):

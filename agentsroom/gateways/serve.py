@@ -22,7 +22,7 @@ from gevent.threadpool import ThreadPool
 from agentsroom import __version__
 from agentsroom.access import service as access
 from agentsroom.core.backends import Backend, backend_for
-from agentsroom.core.errors import Conflict
+from agentsroom.core.errors import Conflict, NotWritable
 from agentsroom.core.ids import random_base62, random_session_id
 from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.running import Running, own_command, running_server, write_serve_json
@@ -34,6 +34,8 @@ MakeApp = Callable[[Settings, Runtime, Running], Flask]
 
 END_S = 3.0
 """How long requests under way may take to finish once the server was told to stop."""
+LONGEST_END_S = 4.5
+"""When the process ends whatever still hangs."""
 
 
 class AlreadyServed(Conflict):
@@ -82,6 +84,7 @@ def _run(settings: Settings, runtime: Runtime, server: Server, running: Running)
         write_serve_json(settings, running)
         _greet(settings, runtime, running)
         told_to_stop.wait()
+        _end_for_sure()
     finally:
         (settings.home_path / "serve.json").unlink(missing_ok=True)
         if end_watching is not None:
@@ -89,10 +92,25 @@ def _run(settings: Settings, runtime: Runtime, server: Server, running: Running)
         server.end(runtime.feed.close, END_S)
 
 
+def _end_for_sure() -> None:
+    """A reader that takes nothing can hold its stream for long; the process ends all the same."""
+    sleep = get_original("time", "sleep")
+
+    def end() -> None:
+        sleep(LONGEST_END_S)
+        os._exit(0)
+
+    get_original("_thread", "start_new_thread")(end, ())
+
+
 @contextlib.contextmanager
 def _only_server_of(settings: Settings) -> Iterator[None]:
     """Holds the home for this server; the lock goes with the process, however it ends. Raises AlreadyServed."""
-    descriptor = os.open(settings.home_path / "serve.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    path = settings.home_path / "serve.lock"
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise NotWritable(f"{path} can't be written: {error.strerror}; a server needs its home.") from error
     with open(descriptor, "r+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -72,6 +72,9 @@ def opened(context: BrowserContext, server: WebServer, path: str = "/rooms/share
     return page
 
 
+expect.set_options(timeout=20_000)
+
+
 def expect_live(page: Page) -> None:
     expect(page.locator(".stream[data-state=online]")).to_have_text("Live")
 
