@@ -16,18 +16,21 @@ ARGUMENTS = [
 ]
 
 
+def executable() -> str | None:
+    """Debian's Chromium, or None where it is not installed."""
+    return shutil.which("chromium")
+
+
 def why_unavailable() -> str | None:
     """Why no browser can be started here, or None when one can."""
-    return None if shutil.which("chromium") else "Chromium is not installed: no chromium on the PATH"
+    return None if executable() else "Chromium is not installed: no chromium on the PATH"
 
 
 @contextmanager
 def browser() -> Iterator[Browser]:
     """A browser that lives as long as the `with` block; each test takes a context of its own from it."""
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=ARGUMENTS, headless=True
-        )
+        running = playwright.chromium.launch(executable_path=executable(), args=ARGUMENTS, headless=True)
         try:
             yield running
         finally:
