@@ -134,6 +134,15 @@ def test_claims_of_two_hosts_meet_in_one_repository(store: Store) -> None:
 
 
 @pytest.mark.rule("R113")
+def test_a_checkout_elsewhere_may_be_named_in_any_spelling(store: Store) -> None:
+    url = "https://code.example.org/door.git"
+    here = store.join(store.agent(), host="h1", cwd="/srv//./w1/", repo_url=url)
+    there = store.join(store.agent(), host="h2", cwd="/home/x/door", repo_url=url)
+    assert here.claim("src/a.py")["lease"]["path"] == "/srv/w1/src/a.py"
+    assert there.claim("src/a.py")["reason"] == "held_exclusive"
+
+
+@pytest.mark.rule("R113")
 def test_one_host_and_path_meet_whatever_the_repositories(store: Store) -> None:
     one = store.join(store.agent(), host="h1", cwd="/r/app", repo_url="https://code.example.org/door")
     other = store.join(store.agent(), host="h1", cwd="/r/app", repo_url="https://code.example.org/gate")
