@@ -8,7 +8,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine
 
-from agentsroom.core.backends import Backend, SqliteBackend
+from agentsroom.core.backends import Backend
+from agentsroom.core.sqlite import SqliteBackend
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 

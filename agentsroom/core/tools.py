@@ -15,6 +15,7 @@ import msgspec
 
 from agentsroom.core.errors import InvalidArgument, UnknownTool
 from agentsroom.core.principals import Principal
+from agentsroom.core.schemas import in_words, schema_of, shallow
 from agentsroom.core.settings import Settings
 from agentsroom.core.text import refused_character
 
@@ -156,7 +157,7 @@ class Registry:
                 problems[name] = _explain(error, value, self.schema(tool)["properties"][name])
         for name in tool.arguments.__struct_fields__:
             if name not in given and name in _required(tool.arguments):
-                problems[name] = f"is missing; {_taken(self.schema(tool)['properties'][name])} is needed"
+                problems[name] = f"is missing; {in_words(self.schema(tool)['properties'][name])} is needed"
         if problems:
             raise InvalidArgument(problems)
         return tool.arguments(**values)
@@ -183,7 +184,7 @@ class Registry:
 
     def schema(self, tool: Tool) -> dict[str, Any]:
         """The inputSchema (JSON Schema 2020-12), bounds of the settings included."""
-        schema = _schema(tool.arguments)
+        schema = schema_of(tool.arguments)
         properties = {name: dict(one) for name, one in schema["properties"].items()}
         for name, own, of_items in _checks(tool.arguments):
             if own is not None and own.unit in Limit.KEYWORDS:
@@ -198,8 +199,8 @@ class Registry:
 
         The list of tools is part of every agent's context, so it is kept short.
         """
-        schema = _schema(tool.result)
-        return {**schema, "properties": {name: _shallow(one) for name, one in schema["properties"].items()}}
+        schema = schema_of(tool.result)
+        return {**schema, "properties": {name: shallow(one) for name, one in schema["properties"].items()}}
 
 
 @functools.cache
@@ -260,68 +261,9 @@ def _decode_field(hint: Any, value: Any) -> Any:
 def _explain(error: Exception, value: Any, schema: dict[str, Any]) -> str:
     if isinstance(error, UnicodeError):
         return "holds a lone surrogate; text that is whole Unicode is taken"
-    return f"{_shown(value)} came; {_taken(schema)} is taken"
+    return f"{_shown(value)} came; {in_words(schema)} is taken"
 
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=True)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _taken(schema: dict[str, Any]) -> str:
-    """The schema in words: `a whole number from 1 to 200, or null`."""
-    if "enum" in schema:
-        return " or ".join(json.dumps(one) for one in schema["enum"])
-    kinds = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", ["value"])
-    words = {"integer": "a whole number", "string": "text", "array": "a list", "boolean": "true or false"}
-    text = " or ".join(words.get(kind, kind) for kind in kinds if kind != "null")
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if least is not None and most is not None:
-        text += f" from {least:,} to {most:,}"
-    elif least is not None:
-        text += f" of at least {least:,}"
-    if "pattern" in schema:
-        text += f" that matches {schema['pattern']}"
-    return text + (", or null," if "null" in kinds else "")
-
-
-@functools.cache
-def _schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """msgspec's schema without references and titles, `anyOf … null` folded; its root is an object."""
-    found = msgspec.json.schema(struct)
-    schema: dict[str, Any] = _compact(found, found.get("$defs", {}))
-    return schema
-
-
-def _shallow(schema: dict[str, Any]) -> dict[str, Any]:
-    """An object or a list of objects without what they hold."""
-    kept = {key: value for key, value in schema.items() if key not in ("properties", "required")}
-    return {**kept, "items": _shallow(kept["items"])} if "items" in kept else kept
-
-
-def _compact(schema: Any, definitions: dict[str, Any]) -> Any:
-    if isinstance(schema, list):
-        return [_compact(one, definitions) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if "$ref" in schema:
-        return _compact(definitions[schema["$ref"].rpartition("/")[2]], definitions)
-    kept = {
-        key: {name: _compact(one, definitions) for name, one in value.items()}
-        if key == "properties"
-        else _compact(value, definitions)
-        for key, value in schema.items()
-        if key not in ("$defs", "title") and not (key == "default" and value is None) and value != []
-    }
-    return _fold_null(kept)
-
-
-def _fold_null(schema: dict[str, Any]) -> dict[str, Any]:
-    options = schema.get("anyOf")
-    if options is None or len(options) != 2 or options[1] != {"type": "null"}:
-        return schema
-    rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    first = options[0]
-    if "enum" in first:
-        return {**first, **rest, "enum": [*first["enum"], None]}
-    return {**first, **rest, "type": [first["type"], "null"]}

@@ -14,8 +14,8 @@ import threading
 from pathlib import Path
 from typing import Any, Protocol
 
-from agentsroom.core.backends import NOTIFY_CHANNEL
 from agentsroom.core.errors import StoreUnavailable
+from agentsroom.core.postgres import NOTIFY_CHANNEL
 from agentsroom.core.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ class DatagramWake:
 
 
 class NotifyWake:
-    """LISTEN on a connection of its own; the NOTIFY goes out with the commit itself (core/backends.py)."""
+    """LISTEN on a connection of its own; the NOTIFY goes out with the commit itself (core/postgres.py)."""
 
     def __init__(self, settings: Settings) -> None:
         self._url = settings.database_url.replace("postgresql+psycopg://", "postgresql://")

@@ -5,11 +5,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from agentsroom.core.backends import SqliteBackend
 from agentsroom.core.clock import iso
 from agentsroom.core.database import SCHEMA_VERSION
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.settings import PREFIX, Settings
+from agentsroom.core.sqlite import SqliteBackend
 from agentsroom.gateways.commands import SESSION_VARIABLE
 from agentsroom.gateways.running import running_server
 from agentsroom.rooms.harnesses import OWN_KEY, OWN_NAME

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from agentsroom.core.backends import LockFile
 from agentsroom.core.database import SCHEMA_VERSION, Database, Reading, Writing
 from agentsroom.core.errors import (
     Conflict,
@@ -22,6 +21,7 @@ from agentsroom.core.errors import (
     StoreUnavailable,
     StoreUpgraded,
 )
+from agentsroom.core.lockfile import LockFile
 from agentsroom.core.models import Event
 from agentsroom.core.query import Query
 from agentsroom.core.settings import load_settings

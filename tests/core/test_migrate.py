@@ -12,11 +12,12 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from agentsroom.core.backends import SqliteBackend, backend_for
+from agentsroom.core.backends import backend_for
 from agentsroom.core.database import SCHEMA_VERSION
 from agentsroom.core.migrate import migrate, newest_version
 from agentsroom.core.models import Base
 from agentsroom.core.settings import Settings
+from agentsroom.core.sqlite import SqliteBackend
 from tests.support.stores import Store
 
 OPEN_AND_WRITE = """

@@ -15,8 +15,8 @@ def main() -> int:
     from gevent.monkey import get_original
     from sqlalchemy import Engine, event
 
-    from agentsroom.core.backends import SqliteBackend
     from agentsroom.core.settings import Settings, load_settings
+    from agentsroom.core.sqlite import SqliteBackend
     from agentsroom.factory import create_app
     from agentsroom.gateways.running import Running
     from agentsroom.gateways.serve import serve

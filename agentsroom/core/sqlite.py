@@ -1,0 +1,153 @@
+"""The store as one SQLite file in WAL mode (core/backends.py says what it answers)."""
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, QueuePool, create_engine, event
+
+from agentsroom.core.backends import POOL
+from agentsroom.core.errors import AgentsRoomError, StoreBusy, StoreUnavailable
+from agentsroom.core.files import whole_file
+from agentsroom.core.lockfile import Sleep, WriteLock
+from agentsroom.core.settings import Settings, make_home
+
+
+class SqliteBackend:
+    """One file in WAL mode. Writers queue on a lock file, fairer than SQLite's own lock under load."""
+
+    def __init__(self, path: Path, settings: Settings, sleep: Sleep) -> None:
+        self.path = path
+        self._settings = settings
+        self._identity: tuple[int, int] | None = None
+        self.lock = WriteLock(path.with_name(path.name + ".lock"), sleep)
+
+    def engine(self) -> Engine:
+        try:
+            make_home(self._settings)
+        except OSError as error:
+            raise self._unusable(error) from error
+        # Without a file in the address the default is a pool that closes connections in use, past its size in threads.
+        if not self.path.exists():
+            self._create()
+        self._identity = self._identity_now()
+        engine = create_engine(
+            "sqlite://", creator=self._connect, poolclass=QueuePool, isolation_level="AUTOCOMMIT", **POOL
+        )
+        event.listen(engine, "connect", self._set_up)
+        return engine
+
+    def _connect(self) -> sqlite3.Connection:
+        mode = "rw"
+        if not os.access(self.path.parent, os.W_OK):
+            mode = "ro" if self.path.with_name(self.path.name + "-wal").exists() else "ro&immutable=1"
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        try:
+            return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise self.translate(error) or error from error
+
+    def close(self) -> None:
+        self.lock.close()
+
+    def check_in_place(self) -> None:
+        if self._identity_now() != self._identity:
+            raise StoreUnavailable(
+                f"The store {self.path} was removed or replaced while this process had it open.",
+                hint="Restart this process; what stands at that path now is another store.",
+            )
+
+    def _identity_now(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _create(self) -> None:
+        """An empty file for its owner alone; -wal and -shm take its rights."""
+        try:
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> StoreUnavailable:
+        text = f"The store {self.path} can't be made: {error.strerror} ({error.filename})."
+        return StoreUnavailable(
+            text, hint="AGENTS_ROOM_HOME names the folder where it stands.", retry_after=10
+        )
+
+    def _set_up(self, connection: sqlite3.Connection, _record: object) -> None:
+        synchronous = "FULL" if self._settings.sync == "full" else "NORMAL"
+        connection.execute(f"PRAGMA busy_timeout={self._settings.busy_s * 1_000}")
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+        # without it INSERT OR REPLACE deletes rows unseen by the triggers that guard events
+        connection.execute("PRAGMA recursive_triggers=ON")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    def write_lock(self, patience_s: float) -> contextlib.AbstractContextManager[None]:
+        return self.lock.held(patience_s)
+
+    def begin_read(self, cursor: Any) -> None:
+        cursor.execute("BEGIN")
+
+    def begin_write(self, cursor: Any, _patience_s: float) -> None:
+        cursor.execute("BEGIN IMMEDIATE")
+
+    def announce(self, cursor: Any) -> None:
+        pass  # the datagram goes out after the commit (core/wake.py)
+
+    def schema_version(self, cursor: Any) -> int:
+        return int(cursor.execute("PRAGMA user_version").fetchone()[0])
+
+    def set_schema_version(self, cursor: Any, version: int) -> None:
+        cursor.execute(f"PRAGMA user_version={version:d}")
+
+    def guard_events(self, cursor: Any) -> None:
+        for act in ("UPDATE", "DELETE"):
+            cursor.execute(
+                f"CREATE TRIGGER IF NOT EXISTS events_refuse_{act.lower()} BEFORE {act} ON events "
+                "BEGIN SELECT RAISE(ABORT, 'events are append-only'); END"
+            )
+
+    def unguard_events(self, cursor: Any) -> None:
+        for act in ("update", "delete"):
+            cursor.execute(f"DROP TRIGGER IF EXISTS events_refuse_{act}")
+
+    def backup(self, target: Path) -> None:
+        with (
+            whole_file(target) as partial,
+            contextlib.closing(self._connect()) as source,
+            contextlib.closing(sqlite3.connect(partial)) as copy,
+        ):
+            source.backup(copy)
+
+    def translate(self, error: Exception) -> AgentsRoomError | None:
+        if not isinstance(error, sqlite3.Error):
+            return None
+        name = getattr(error, "sqlite_errorname", "") or ""
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return StoreBusy(
+                f"The store {self.path} stayed locked for {self._settings.busy_s} s.", retry_after=1
+            )
+        if reason := _sqlite_trouble(name, error):
+            return StoreUnavailable(
+                f"The store {self.path} {reason}.", hint="agents-room doctor", retry_after=10
+            )
+        return None
+
+
+def _sqlite_trouble(name: str, error: Exception) -> str | None:
+    if name == "SQLITE_FULL":
+        return "could not be written: the disk is full"
+    if name.startswith("SQLITE_READONLY"):
+        return "can be read, not written: it or its folder is read-only"
+    if name.startswith("SQLITE_CANTOPEN"):
+        return "can't be opened: is its folder there, and may this user write to it?"
+    if name.startswith("SQLITE_IOERR"):
+        return f"could not be read or written: the disk answered with an error ({name})"
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return f"is damaged ({error}); restore a backup of it"
+    return None
