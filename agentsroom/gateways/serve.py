@@ -32,9 +32,9 @@ from agentsroom.runtime import Runtime
 
 MakeApp = Callable[[Settings, Runtime, Running], Flask]
 
-END_S = 3.0
+END_S = 2.0
 """How long requests under way may take to finish once the server was told to stop."""
-LONGEST_END_S = 4.5
+LONGEST_END_S = 3.5
 """When the process ends whatever still hangs."""
 
 

@@ -51,6 +51,7 @@ def test_a_poke_waits_for_no_process_that_does_not_listen(tmp_path: Path) -> Non
     wake = DatagramWake(folder)
     for _ in range(1_000):
         wake.poke()
+    assert deaf.recv(16) == b"1"
     deaf.close()
 
 

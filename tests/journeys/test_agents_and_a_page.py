@@ -39,7 +39,8 @@ async def _watch(server: WebServer, page: Page) -> None:
     await page.evaluate("() => { window.isTheSamePage = true; }")
 
 
-async def _journey(server: WebServer, tmp_path: Path, page: Page) -> None:
+async def _journey(server: WebServer, tmp_path: Path, page: Page) -> list[str]:
+    """The bodies that the reader received."""
     home = server.home
     async with _client(home, tmp_path / "alpha") as alpha, _client(home, tmp_path / "beta") as beta:
         sender = (await _call(alpha, "room_join", room="front", label="alpha"))["session_id"]
@@ -50,9 +51,9 @@ async def _journey(server: WebServer, tmp_path: Path, page: Page) -> None:
         await expect(row).to_contain_text("Who has wire.go?", timeout=PATIENCE_MS)
         await expect(row.locator(".delivery[data-state=stored]")).to_contain_text("beta", timeout=PATIENCE_MS)
         received = await _call(beta, "msg_recv", session_id=reader)
-        assert [one["body"] for one in received["messages"]] == ["Who has wire.go?"]
         await expect(row.locator(".delivery[data-state=read]")).to_contain_text("beta", timeout=PATIENCE_MS)
         assert await page.evaluate("() => window.isTheSamePage === true")
+        return [one["body"] for one in received["messages"]]
 
 
 @pytest.mark.timeout(120)
@@ -60,15 +61,15 @@ def test_what_two_sdk_clients_say_appears_in_the_page_and_turns_to_read(tmp_path
     if reason := chromium.why_unavailable():
         is_missing(reason)
 
-    async def run(server: WebServer) -> None:
+    async def run(server: WebServer) -> list[str]:
         async with async_playwright() as playwright:
             running = await playwright.chromium.launch(
                 executable_path=chromium.executable(), args=chromium.ARGUMENTS, headless=True
             )
             try:
-                await _journey(server, tmp_path, await running.new_page())
+                return await _journey(server, tmp_path, await running.new_page())
             finally:
                 await running.close()
 
     with WebServer(tmp_path / "home") as server:
-        asyncio.run(run(server))
+        assert asyncio.run(run(server)) == ["Who has wire.go?"]
