@@ -13,6 +13,7 @@ import msgspec
 
 from agentsroom.core.principals import LocalProcess, Principal, this_process
 from agentsroom.core.settings import Settings
+from agentsroom.core.sqlite import WAL_PAGES
 from agentsroom.runtime import Runtime
 from benchmarks import Row
 
@@ -70,6 +71,7 @@ def raw_sender(path: Path, sessions: list[str]) -> Callable[[], None]:
     """The same rows, events and indexes, by the driver alone."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
     sender, *recipients = sessions
     room_id = connection.execute("SELECT id FROM rooms").fetchone()[0]
 
