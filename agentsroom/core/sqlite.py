@@ -14,7 +14,6 @@ from agentsroom.core.files import whole_file
 from agentsroom.core.lockfile import Sleep, WriteLock
 from agentsroom.core.settings import Settings, make_home
 
-
 WAL_PAGES = 4_000
 """A write-ahead log of about 16 MB before it goes into the file: a send dirties a dozen pages, mostly the same ones."""
 
