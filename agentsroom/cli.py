@@ -26,17 +26,6 @@ EXIT_CODES = {
     5: "refused: the error says why",
 }
 
-OPERATOR_COMMANDS = {
-    "serve": "run the server",
-    "mcp": "speak MCP over standard input and output",
-    "login-link": "print a link that logs a browser in once",
-    "team": "list, create, rename and delete teams",
-    "agent": "list, create, rename and delete agents; make and revoke their keys",
-    "prune": "remove sessions that are silent and gone",
-    "doctor": "say what is wrong, and how to mend it",
-    "backup": "copy the store, whole, while it is in use",
-    "version": "print the version",
-}
 _GROUPS = {
     "room": "leave one room, cap a room",
     "lease": "claim, renew, release, check and list leases",
@@ -48,13 +37,11 @@ _GROUPS = {
 class _Commands(click.Group):
     """Knows every name at once, and loads the store's code only for a command that needs it."""
 
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return [*_tool_group().commands, *OPERATOR_COMMANDS]
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*_tool_group().commands, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in OPERATOR_COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        return _tool_group().get_command(ctx, cmd_name)
+        return super().get_command(ctx, cmd_name) or _tool_group().get_command(ctx, cmd_name)
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Runs a command; our errors end it with their exit code and no traceback."""

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
+import click
+
 import agentsroom
-from agentsroom.cli import EXIT_CODES, OPERATOR_COMMANDS
+from agentsroom.cli import EXIT_CODES, cli
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Tool
@@ -103,10 +105,10 @@ def _bound(schema: dict[str, Any], keyword: str, text: str) -> str:
 
 
 def commands_table() -> str:
-    """The operator's own commands of the CLI."""
-    return _table(
-        ("command", "what it does"), [(f"`{name}`", text) for name, text in OPERATOR_COMMANDS.items()]
-    )
+    """The operator's own commands of the CLI; those of the tools come from PLACES."""
+    own = click.Group.list_commands(cli, click.Context(cli))
+    rows = [(f"`{name}`", " ".join((cli.commands[name].help or "").split())) for name in own]
+    return _table(("command", "what it does"), rows)
 
 
 def exit_codes_table() -> str:
