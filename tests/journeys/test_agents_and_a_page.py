@@ -1,6 +1,5 @@
 """The main job: two agents by the official SDK in two folders, and a person who watches their room in Chromium."""
 
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from playwright.async_api import Page, async_playwright, expect
 
 from tests.conftest import is_missing
 from tests.support import browser as chromium
+from tests.support.asynchrony import run
 from tests.support.server import WebServer
 
 PATIENCE_MS = 20_000
@@ -61,7 +61,7 @@ def test_what_two_sdk_clients_say_appears_in_the_page_and_turns_to_read(tmp_path
     if reason := chromium.why_unavailable():
         is_missing(reason)
 
-    async def run(server: WebServer) -> list[str]:
+    async def journey(server: WebServer) -> list[str]:
         async with async_playwright() as playwright:
             running = await playwright.chromium.launch(
                 executable_path=chromium.executable(), args=chromium.ARGUMENTS, headless=True
@@ -72,4 +72,4 @@ def test_what_two_sdk_clients_say_appears_in_the_page_and_turns_to_read(tmp_path
                 await running.close()
 
     with WebServer(tmp_path / "home") as server:
-        assert asyncio.run(run(server)) == ["Who has wire.go?"]
+        assert run(journey(server)) == ["Who has wire.go?"]

@@ -13,6 +13,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from tests.support.asynchrony import run
+
 PATIENCE_S = 15
 """Well under the 25 s of a wait: who is woken too late is not woken."""
 
@@ -70,7 +72,7 @@ def test_two_agents_meet_talk_claim_and_see_drift(tmp_path: Path, mode: str, ver
             await a_held_path_is_refused(alpha, beta)
             await a_change_under_the_other_lease_is_critical(alpha, beta)
 
-    asyncio.run(journey())
+    run(journey())
 
 
 async def they_find_each_other(alpha: Agent, beta: Agent) -> None:
@@ -131,7 +133,7 @@ def test_the_sdk_shows_the_tools_and_the_instructions(tmp_path: Path) -> None:
             assert alpha.client.server_info.name == "agents-room"
             assert "room_join" in (alpha.client.instructions or "")
 
-    asyncio.run(journey())
+    run(journey())
 
 
 def test_a_refused_call_reaches_the_sdk_as_an_error_result(tmp_path: Path) -> None:
@@ -144,4 +146,4 @@ def test_a_refused_call_reaches_the_sdk_as_an_error_result(tmp_path: Path) -> No
             assert isinstance(text, TextContent)
             assert json.loads(text.text)["code"] == "unknown_session"
 
-    asyncio.run(journey())
+    run(journey())
