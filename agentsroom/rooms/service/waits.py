@@ -3,7 +3,7 @@
 import time
 
 from agentsroom.core.database import Database, Reading
-from agentsroom.core.feed import CLOSED, RESYNC, CallFeed, Feed, FeedEvent
+from agentsroom.core.feed import CLOSED, CallFeed, Feed, FeedEvent
 from agentsroom.rooms.results import Waited
 from agentsroom.rooms.service.messages import message_info, within_budget
 from agentsroom.rooms.store import messages as store
@@ -31,7 +31,7 @@ def wait_for_mail(
 
 
 def _concerns(event: FeedEvent, session_id: str) -> bool:
-    return event is RESYNC or (event.kind == "message_sent" and session_id in event.data["recipients"])
+    return event.kind == "message_sent" and session_id in event.data["recipients"]
 
 
 def _look(work: Reading, session_id: str, after: int) -> Waited:

@@ -39,7 +39,6 @@ class InboxRow(NamedTuple):
 
 class ExpiredRow(NamedTuple):
     message_id: int
-    recipient_id: str
     team_id: str
 
 
@@ -139,7 +138,7 @@ _MOVE = Query(
     .values(state=bindparam("to"), state_at=bindparam("at"))
 )
 _EXPIRED = Query(
-    select(Delivery.message_id, Delivery.recipient_id, Message.team_id)
+    select(Delivery.message_id, Message.team_id)
     .join(Message, Message.id == Delivery.message_id)
     .where(
         Delivery.expires_at.is_not(None),
