@@ -5,7 +5,6 @@ import hashlib
 import os
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, redirect, request
@@ -23,6 +22,7 @@ from agentsroom import __version__
 from agentsroom.access.pages import HOME, login_pages
 from agentsroom.access.routes import allow, public
 from agentsroom.core.errors import AgentsRoomError, StoreUnavailable
+from agentsroom.core.files import shipped_folder
 from agentsroom.core.html import dom_id
 from agentsroom.core.ids import random_base62, random_session_id
 from agentsroom.core.models import Base, Event
@@ -59,7 +59,9 @@ class _App(Flask):
     """Flask behind so many trusted proxies."""
 
     def __init__(self, proxies: int) -> None:
-        super().__init__(__name__, static_folder=_folder("static"), template_folder=_folder("templates"))
+        super().__init__(
+            __name__, static_folder=shipped_folder("static"), template_folder=shipped_folder("templates")
+        )
         self._behind = ProxyFix(super().wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies)
 
     def wsgi_app(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
@@ -164,12 +166,6 @@ def _not_listening(settings: Settings) -> Running:
     return Running(url, settings.port, os.getpid(), random_session_id(), random_base62(43))
 
 
-def _folder(name: str) -> Path:
-    """Beside the modules in a wheel, one level up in a checkout."""
-    inside = Path(__file__).parent / name
-    return inside if inside.is_dir() else Path(__file__).parents[1] / name
-
-
 def _secret(settings: Settings) -> str:
     """What signs the cookies: made once a home, for its owner alone."""
     path = make_home(settings) / "secret"
@@ -186,7 +182,7 @@ def _secret(settings: Settings) -> str:
 def _build_id() -> str:
     """Changes with the release, its pages and its scripts: an open page of another build loads itself again."""
     digest = hashlib.sha256(__version__.encode())
-    for folder in (_folder("static"), _folder("templates")):
+    for folder in (shipped_folder("static"), shipped_folder("templates")):
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 digest.update(path.read_bytes())

@@ -1,4 +1,4 @@
-"""One process's parts, put together: the store, the feed, this machine and the registry; without Flask.
+"""One process's parts, put together: the store, the feed, this machine, tools, resources and prompts; without Flask.
 
 The web app, the stdio server and the CLI each make one.
 """
@@ -16,6 +16,8 @@ from agentsroom.core.settings import Settings
 from agentsroom.core.tools import Call, Registry, Result
 from agentsroom.core.wake import wake_for
 from agentsroom.rooms.machine import Machine
+from agentsroom.rooms.prompts import room_prompts
+from agentsroom.rooms.resources import room_resources
 from agentsroom.rooms.tools import room_tools
 
 
@@ -35,6 +37,8 @@ class Runtime:
         self.feed = Feed(self.database, wake_for(settings))
         self.machine = Machine()
         self.registry = make_registry(settings, self.machine)
+        self.resources = room_resources()
+        self.prompts = room_prompts()
 
     def call(self, name: str, raw: bytes, caller: Principal) -> Result:
         """Runs a tool on its arguments, given as JSON text that core/jsontext.py found well formed.

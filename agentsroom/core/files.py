@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, for their owner alone."""
+"""Files that are written whole or not at all, for their owner alone; and where the shipped ones stand."""
 
 import contextlib
 import os
@@ -23,3 +23,10 @@ def whole_file(target: Path) -> Iterator[Path]:
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def shipped_folder(name: str) -> Path:
+    """templates, static or wiki: inside the package in a wheel, beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name

@@ -11,22 +11,22 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
-
-import msgspec
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from agentsroom.core.errors import AgentsRoomError, UnknownTool
 from agentsroom.core.principals import Principal, this_process
 from agentsroom.core.settings import Settings, load_settings
-from agentsroom.core.tools import Call
-from agentsroom.gateways import rpc
+from agentsroom.gateways import jsonrpc, rpc
+from agentsroom.gateways.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
     from agentsroom.core.feed import CallFeed
+    from agentsroom.gateways.features import RuntimeFeatures
     from agentsroom.runtime import Runtime
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -35,6 +35,8 @@ LONGEST_LINE = 8 * 1024 * 1024
 _MOST_READERS = 100
 _MOST_WAITING = 256
 _ENDING = (signal.SIGTERM, signal.SIGINT)
+_MADE_FOR_CHANGES = ("resources/list", "resources/subscribe")
+"""A legacy client that sends one of these is told of changes from then on."""
 _PATIENCE_S = 2.0  # how long calls may go on when the input has ended
 
 
@@ -148,9 +150,9 @@ class _Store:
 
 
 class _Call:
-    """One request whose answer needs the tools, and the tools as it sees them (rpc.Tools)."""
+    """One request whose answer needs what we offer."""
 
-    def __init__(self, work: rpc.Work, store: _Store) -> None:
+    def __init__(self, work: rpc.Work | rpc.Listening, store: _Store) -> None:
         self.work = work
         self.is_cancelled = False
         self._store = store
@@ -159,8 +161,18 @@ class _Call:
         self._guard = threading.Lock()
 
     @property
+    def id(self) -> jsonrpc.RequestId:
+        return self.work.request.id
+
+    @property
     def only_reads(self) -> bool:
-        return self.work.tool is not None and self._store.only_reads(self.work.tool)
+        match self.work:
+            case rpc.Listening():
+                return True
+            case rpc.Work(tool=None):
+                return False
+            case rpc.Work(tool=tool):
+                return self._store.only_reads(str(tool))
 
     def cancel(self) -> None:
         """Nobody wants the reply any more."""
@@ -174,22 +186,20 @@ class _Call:
             if self._feed is not None:
                 self._feed.cancel()
 
-    def listed(self) -> bytes:
-        return rpc.describe_tools(self._store.runtime.registry)
+    def features(self) -> "RuntimeFeatures":
+        from agentsroom.gateways.features import RuntimeFeatures
 
-    def call(self, name: str, arguments: bytes) -> bytes:
-        runtime = self._store.runtime
-        runtime.registry.get(name)  # an unknown tool is told before a store that can't be opened
-        call = Call(runtime.database, self._feed_of(runtime), self._store.caller())
-        return msgspec.json.encode(runtime.registry.call(name, arguments, call))
+        return RuntimeFeatures(self._store.runtime, self._store.caller, self.feed())
 
-    def _feed_of(self, runtime: "Runtime") -> "CallFeed":
+    def feed(self) -> "CallFeed":
         from agentsroom.core.feed import CallFeed
 
+        runtime = self._store.runtime
         with self._guard:
-            self._feed = CallFeed(runtime.feed)
-            if self._has_ended:
-                self._feed.cancel()
+            if self._feed is None:
+                self._feed = CallFeed(runtime.feed)
+                if self._has_ended:
+                    self._feed.cancel()
             return self._feed
 
 
@@ -202,34 +212,35 @@ class _Server:
         self._session = rpc.Session()
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(_MOST_WAITING)
-        self._open: dict[rpc.RequestId, _Call] = {}
+        self._open: dict[jsonrpc.RequestId, _Call] = {}
         self._readers = threading.BoundedSemaphore(_MOST_READERS)
         self._writing = threading.Lock()
         self._is_closing = False
+        self._follower: _Call | None = None
         self._lane = threading.Thread(target=self._work_off, name="calls", daemon=True)
         with _without_signals():
             self._lane.start()
 
     def receive(self, line: bytes | None) -> None:
         """Acts on one message; None stands for one that was too long to read."""
-        match rpc.decode(line) if line is not None else _too_long():
-            case rpc.Request() as request:
+        match jsonrpc.decode(line) if line is not None else _too_long():
+            case jsonrpc.Request() as request:
                 self._answer(request)
-            case rpc.Notification() as notification:
+            case jsonrpc.Notification() as notification:
                 if notification.cancelled is not None and (call := self._open.get(notification.cancelled)):
                     call.cancel()
-            case rpc.Reply() as refusal:
-                self._send(refusal)
-            case rpc.Response():
+            case jsonrpc.Reply() as refusal:
+                self._send(refusal.body)
+            case jsonrpc.Response():
                 pass
 
-    def _answer(self, request: rpc.Request) -> None:
+    def _answer(self, request: jsonrpc.Request) -> None:
         match rpc.answer(request, self._session):
-            case rpc.Reply() as reply:
-                self._send(reply)
+            case jsonrpc.Reply() as reply:
+                self._send(reply.body)
                 if reply.error is None:
                     self._store.load()
-            case rpc.Work() as work:
+            case rpc.Work() | rpc.Listening() as work:
                 self._store.load()
                 call = self._open[request.id] = _Call(work, self._store)
                 self._room.acquire()
@@ -252,14 +263,51 @@ class _Server:
             self._readers.release()
 
     def _run(self, call: _Call) -> None:
-        reply = None if call.is_cancelled else call.work.run(call)
-        if self._open.get(call.work.request.id) is call:
-            del self._open[call.work.request.id]
+        reply = None if call.is_cancelled else self._reply(call)
+        if self._open.get(call.id) is call:
+            del self._open[call.id]
         if reply is not None and not call.is_cancelled:
-            self._send(reply)
+            self._send(reply.body)
 
-    def _send(self, reply: rpc.Reply) -> None:
-        line = memoryview(reply.body + b"\n")
+    def _reply(self, call: _Call) -> jsonrpc.Reply:
+        match call.work:
+            case rpc.Work() as work:
+                if work.request.method in _MADE_FOR_CHANGES:
+                    self._tell_changes(call)
+                return work.run(
+                    call.features, _Exchange(work.request, self._session.capabilities, self._send)
+                )
+            case rpc.Listening() as listening:
+                return self._listen(call, listening)
+
+    def _listen(self, call: _Call, listening: rpc.Listening) -> jsonrpc.Reply:
+        """Tells a modern client of changes until it cancels the request, or we end."""
+        match listening.open(call.features):
+            case jsonrpc.Reply() as refusal:
+                return refusal
+            case rpc.Opened(subscriptions, features):
+                self._send(subscriptions.acknowledgement())
+                self._follow(call, subscriptions, features)
+                return listening.ended(subscriptions)
+
+    def _tell_changes(self, call: _Call) -> None:
+        """Tells a legacy client of changes from now on, until we end."""
+        if self._follower is None:
+            self._follower = _Call(call.work, self._store)
+            subscriptions, features = self._session.subscriptions, self._follower.features()
+            act = partial(self._follow, self._follower, subscriptions, features)
+            threading.Thread(target=act, name="changes", daemon=True).start()
+
+    def _follow(self, call: _Call, subscriptions: Subscriptions, features: rpc.Features) -> None:
+        from agentsroom.gateways.features import news
+
+        with call.feed().subscribe(lambda _: True) as events:
+            for event in events:
+                for told in news(event, subscriptions, features):
+                    self._send(told)
+
+    def _send(self, message: bytes) -> None:
+        line = memoryview(message + b"\n")
         with self._writing:
             try:
                 while line:
@@ -277,7 +325,7 @@ class _Server:
         self._is_closing = True
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
-        for call in list(self._open.values()):
+        for call in (*self._open.values(), *([self._follower] if self._follower else [])):
             call.end_wait()
         if self._has_worked_off(time.monotonic() + _PATIENCE_S):
             self._store.close()
@@ -290,8 +338,21 @@ class _Server:
         )
 
 
-def _too_long() -> rpc.Reply:
-    return rpc.refusal(rpc.INVALID_REQUEST, f"A line takes up to {LONGEST_LINE:,} bytes.")
+class _Exchange(rpc.Exchange):
+    """What a call may say on the wire before its reply."""
+
+    def __init__(
+        self, request: jsonrpc.Request, capabilities: dict[str, Any], send: Callable[[bytes], None]
+    ) -> None:
+        super().__init__(request, capabilities)
+        self._send = send
+
+    def send(self, message: bytes) -> None:
+        self._send(message)
+
+
+def _too_long() -> jsonrpc.Reply:
+    return jsonrpc.refusal(jsonrpc.INVALID_REQUEST, f"A line takes up to {LONGEST_LINE:,} bytes.")
 
 
 if __name__ == "__main__":

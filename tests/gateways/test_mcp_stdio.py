@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentsroom.gateways import rpc
+from agentsroom.gateways import jsonrpc
 from agentsroom.gateways.mcp_stdio import LONGEST_LINE
 from tests.support.stdio import INITIALIZE, META, PATIENCE_S, SERVER, StdioServer
 
@@ -83,9 +83,9 @@ def test_a_line_of_the_greatest_length_is_read_and_a_longer_one_is_refused(serve
     assert server.message()["result"] == {}
     server.send(frame % (fill + b"x") + b"\n")
     refused = server.message()
-    assert (refused["id"], refused["error"]["code"]) == (None, rpc.INVALID_REQUEST)
+    assert (refused["id"], refused["error"]["code"]) == (None, jsonrpc.INVALID_REQUEST)
     server.send(frame % (fill * 3) + b"\n")
-    assert server.message()["error"]["code"] == rpc.INVALID_REQUEST
+    assert server.message()["error"]["code"] == jsonrpc.INVALID_REQUEST
     assert server.ask("ping")["result"] == {}
 
 
