@@ -158,7 +158,7 @@ def _add_live(app: Flask, runtime: Runtime, gate: Gate, ready: dict[str, str]) -
         "rooms.rooms": partial(rooms_live, parts),
         "rooms.room": partial(room_live, parts),
     }
-    app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.is_still_allowed, ready))
+    app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.open_stream, ready))
 
 
 def _not_listening(settings: Settings) -> Running:

@@ -86,6 +86,12 @@ class WaitTimeout(AgentsRoomError):
     code, status = "wait_timeout", 408
 
 
+class TooManyRequests(AgentsRoomError):
+    """Too many in a short time, or at once; `retry_after` says after how many seconds another is welcome."""
+
+    code, status = "too_many_requests", 429
+
+
 class StoreBusy(AgentsRoomError):
     """Another process held the store's write lock for longer than we wait; nothing was written."""
 

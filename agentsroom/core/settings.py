@@ -60,6 +60,8 @@ class Settings:
     max_ttl_s: int = _setting(2_592_000, "seconds that a message may live", least=1)
     max_lease_s: int = _setting(604_800, "seconds that a lease may run", least=1)
 
+    max_streams: int = _setting(10_000, "streams that one key or one login has open at a time", least=1)
+
     @property
     def home_path(self) -> Path:
         return Path(self.home).expanduser().absolute()

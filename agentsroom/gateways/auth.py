@@ -3,28 +3,27 @@
 Each view declares its audience (access/routes.py). A route that declares nobody stops the app from starting.
 """
 
-import contextlib
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import Any, Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from flask import Flask, Response, current_app, g, redirect, request, session
-from flask_wtf.csrf import CSRFProtect
-from werkzeug.exceptions import BadRequest
+from flask_wtf.csrf import CSRFError, CSRFProtect
+from werkzeug.exceptions import UnsupportedMediaType
 from werkzeug.wrappers import Response as AnyResponse
 
 from agentsroom.access import service as access
 from agentsroom.access.routes import EVERYBODY, LOGIN, audience_of
 from agentsroom.core.database import Database
-from agentsroom.core.errors import Forbidden, NotFound, Unauthenticated
+from agentsroom.core.errors import AgentsRoomError, Forbidden, NotFound, Unauthenticated
 from agentsroom.core.ids import same_secret, secret_hash
 from agentsroom.core.principals import Kind, Principal
 from agentsroom.core.settings import Settings
-from agentsroom.gateways.errors import wants_page
+from agentsroom.gateways.errors import is_for_programs, wants_page
+from agentsroom.gateways.hosts import Addresses
+from agentsroom.gateways.permits import Permit, Permits
 
-HTTP_PORT = 80
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _OWNER = Principal("admin", access.DEFAULT_TEAM, access.DEFAULT_AGENT)
 _POLICY = "; ".join(
     (
@@ -50,6 +49,12 @@ class UndeclaredRoute(Exception):
     """A route whose view says nothing about who may call it."""
 
 
+class CsrfFailed(AgentsRoomError):
+    """A write with a browser's cookie came without the token of that login's own pages."""
+
+    code, status = "csrf_failed", 400
+
+
 class Credentials(NamedTuple):
     """What a request brings to say who it is."""
 
@@ -64,7 +69,8 @@ class Gate:
         self._settings = settings
         self._token_hash = secret_hash(token)
         self._database = database
-        self.hosts = own_hosts(settings, port)
+        self._permits = Permits(settings.max_streams)
+        self.addresses = Addresses(settings, port)
         self._csrf = CSRFProtect()
 
     def guard(self, app: Flask) -> None:
@@ -78,15 +84,14 @@ class Gate:
 
     def let_in(self) -> AnyResponse | None:
         """Raises, or sends to the login, unless the caller may do what the request asks."""
-        self._check_host()
+        self.addresses.check_host(request.environ.get("HTTP_HOST", ""))
         if request.url_rule is None:
             return None  # there is no such route: 404 for everybody
         audience = audience_of(_view_of(request.endpoint))
         credentials = credentials_of_request()
         self._check_origin(credentials)
-        if credentials.by == "cookie" or audience == EVERYBODY:
-            self._csrf.protect()
         if audience == EVERYBODY:
+            self._check_csrf()
             return None
         g.credentials = credentials
         try:
@@ -97,6 +102,10 @@ class Gate:
             return redirect("/login")
         if audience is None or g.principal.kind not in audience:
             raise Forbidden("You may not do this.", hint="Sign in as the admin, in the browser.")
+        if is_for_programs():
+            _check_json()
+        if credentials.by == "cookie" or not (credentials.by == "bearer" or is_for_programs()):
+            self._check_csrf()
         return None
 
     def principal_of(self, credentials: Credentials) -> Principal:
@@ -116,55 +125,48 @@ class Gate:
             )
         return found
 
-    def is_still_allowed(self, credentials: Credentials, audience: frozenset[Kind]) -> bool:
+    def open_stream(self, audience: frozenset[Kind]) -> Permit:
+        """Leave for the caller of this request to read a stream for this audience. Raises TooManyRequests."""
+        credentials: Credentials = g.credentials
+        principal: Principal = g.principal
+        holder = (
+            credentials.secret if credentials.by == "cookie" else f"{principal.kind} {principal.agent_id}"
+        )
+        return self._permits.open(holder, lambda: self._is_for(credentials, audience))
+
+    def _is_for(self, credentials: Credentials, audience: frozenset[Kind]) -> bool:
         """Whether who brought these credentials may still look at what is for this audience."""
         try:
             return self.principal_of(credentials).kind in audience
         except (Unauthenticated, NotFound):
             return False
 
-    def _check_host(self) -> None:
-        if request.environ.get("HTTP_HOST", "").lower() not in self.hosts:
-            raise BadRequest(
-                "This host name is none of ours. AGENTS_ROOM_URL tells the server its public name."
-            )
-
     def _check_origin(self, credentials: Credentials) -> None:
         """A browser names where a write or a stream comes from; clients that are no browsers send nothing."""
         origin = request.headers.get("Origin")
-        if origin is None or (request.method in _SAFE_METHODS and request.path != "/live"):
+        if origin is None or (request.method in _SAFE_METHODS and not is_for_programs()):
             return
-        if origin == "null" and credentials.by != "bearer":
-            # A form of a page without Referer has this origin. The CSRF token tells ours from others',
-            # and browsers that know better say so in Sec-Fetch-Site.
-            if request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin":
-                return
-        elif _host_of(origin) in self.hosts:
-            return
-        raise Forbidden("The request comes from a page that is none of ours.")
+        may_be_ours = origin == "null" and credentials.by != "bearer" and not is_for_programs()
+        # A form of a page without Referer has the origin null. The CSRF token tells ours from others',
+        # and browsers that know better say so in Sec-Fetch-Site.
+        if not may_be_ours or request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            self.addresses.check_origin(origin)
+
+    def _check_csrf(self) -> None:
+        """A write of a browser carries a token that only our own pages know. Raises CsrfFailed."""
+        try:
+            self._csrf.protect()
+        except CSRFError as error:
+            raise CsrfFailed(
+                f"{error.description} The page may be older than this login.",
+                hint="Load the page again, then repeat what you did.",
+            ) from error
 
 
-def _host_of(origin: str) -> str | None:
-    """The host (and port) of a web origin; None for whatever is none."""
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return None
-    return parts.netloc.lower() if parts.scheme in ("http", "https") else None
-
-
-def own_hosts(settings: Settings, port: int) -> frozenset[str]:
-    """What a Host header may say, in lower case: exactly these."""
-    names = {settings.host.lower(), "localhost"}
-    with contextlib.suppress(ValueError):  # a name is no address
-        if ip_address(settings.host).is_unspecified:
-            names |= {"127.0.0.1", "::1"}
-    hosts = {f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names}
-    if port == HTTP_PORT:
-        hosts |= {host.removesuffix(f":{port}") for host in hosts}
-    if settings.url:
-        hosts.add(urlsplit(settings.url).netloc.lower())
-    return frozenset(hosts)
+def _check_json() -> None:
+    """What another site's form can send is refused, whoever is asked to carry it. Raises UnsupportedMediaType."""
+    if request.method in _WITH_BODY and request.mimetype != "application/json":
+        raise UnsupportedMediaType("JSON is taken here, with Content-Type: application/json.")
 
 
 def credentials_of_request() -> Credentials:

@@ -7,11 +7,11 @@ from flask import Flask, Response, jsonify, make_response, render_template, requ
 from htmx_flask.requests import HtmxAwareRequest
 from werkzeug.exceptions import HTTPException
 
-from agentsroom.core.errors import AgentsRoomError, Forbidden, NotFound, Unauthenticated
+from agentsroom.core.errors import AgentsRoomError, Forbidden, NotFound, TooManyRequests, Unauthenticated
 
 _logger = logging.getLogger(__name__)
 
-_NEVER_PAGES = ("/api/", "/mcp", "/live", "/healthz")
+_FOR_PROGRAMS = ("/api/", "/mcp", "/.well-known/", "/live", "/healthz")
 _ONLY_HTTP = {
     400: (
         "bad_request",
@@ -20,14 +20,10 @@ _ONLY_HTTP = {
     405: ("method_not_allowed", "The address takes no such method; `Allow` names those that it takes."),
     413: ("too_large", "The request is bigger than what is taken."),
     415: ("unsupported_media_type", "The body is of a type that is not taken."),
-    429: (
-        "too_many_requests",
-        "Too many tries; `Retry-After` says after how many seconds another is welcome.",
-    ),
     500: ("internal", "Something broke in the server; its output says more, and nothing was half-written."),
 }
 """The codes that no error of ours has, and what each means."""
-_CODES = {one.status: one.code for one in (Unauthenticated, Forbidden, NotFound)} | {
+_CODES = {one.status: one.code for one in (Unauthenticated, Forbidden, NotFound, TooManyRequests)} | {
     status: code for status, (code, _) in _ONLY_HTTP.items()
 }
 _MESSAGES = {
@@ -50,9 +46,14 @@ def http_errors() -> list[tuple[str, int, str]]:
     return [(code, status, meaning) for status, (code, meaning) in _ONLY_HTTP.items()]
 
 
+def is_for_programs() -> bool:
+    """Whether the address is one that no browser navigates to: a tool's, a stream's, a description's."""
+    return request.path.startswith(_FOR_PROGRAMS)
+
+
 def wants_page() -> bool:
     """Whether a person looks at the answer: a browser that navigates, not a script, a stream or a tool."""
-    if request.path.startswith(_NEVER_PAGES) or cast(HtmxAwareRequest, request).htmx:
+    if is_for_programs() or cast(HtmxAwareRequest, request).htmx:
         return False
     return request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
 

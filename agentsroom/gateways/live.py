@@ -3,11 +3,12 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
-from flask import Blueprint, Response, current_app, g, request
+from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
 from agentsroom.access.routes import allow, audience_of, caller
@@ -25,12 +26,12 @@ from agentsroom.core.feed import (
 )
 from agentsroom.core.html import Partial
 from agentsroom.core.principals import Kind, Principal
+from agentsroom.gateways.permits import Permit
 
 HEARTBEAT_S = 15.0
 WHEN_GONE = "agentsroom.when_gone"
 """In the WSGI environment: takes a function, calls it when the client hangs up, and gives one that stops that."""
 
-_ACCESS_ENDED = {"browser_logged_out", "agent_key_rotated", "agent_keys_revoked", "agent_deleted"}
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Connection": "close"}
 _UNKNOWN = 2**63 - 1
 _CACHED = 200
@@ -99,10 +100,12 @@ class Stream:
         self._heartbeat_s = heartbeat_s
 
     def wants(self, event: FeedEvent) -> bool:
-        return event.kind in _ACCESS_ENDED or self._page.wants(event)
+        return Permit.wants(event) or self._page.wants(event)
 
-    def run(self, subscription: Subscription, may_go_on: Callable[[], bool]) -> Iterator[bytes]:
+    def run(self, subscription: Subscription, permit: Permit) -> Iterator[bytes]:
         """Server-sent events, until the subscription is closed or the viewer may no longer look."""
+        if not permit.holds():
+            return
         yield _named("ready", self._ready)
         yield from self._missed()
         while True:
@@ -111,9 +114,7 @@ class Stream:
                 yield _named("heartbeat", b"{}")
                 continue
             batch = [event, *_waiting(subscription)]
-            if CLOSED in batch:
-                return
-            if any(one is RESYNC or one.kind in _ACCESS_ENDED for one in batch) and not may_go_on():
+            if CLOSED in batch or not permit.holds(batch):
                 return
             yield from self._of(batch)
 
@@ -144,10 +145,13 @@ def live_routes(
     database: Database,
     feed: Feed,
     pages: Mapping[str, MakePage],
-    is_still_allowed: Callable[[Any, frozenset[Kind]], bool],
+    open_stream: Callable[[frozenset[Kind]], Permit],
     ready: Mapping[str, str],
 ) -> Blueprint:
-    """`pages`: the endpoint of each page that has a stream → what makes it live."""
+    """`pages`: the endpoint of each page that has a stream → what makes it live.
+
+    `open_stream`: gives the caller leave to look at what is for that audience, or raises TooManyRequests.
+    """
     routes = Blueprint("live", __name__)
     once = Once()
 
@@ -162,13 +166,14 @@ def live_routes(
             raise Forbidden("You may not look at this page.")
         page = pages[endpoint](caller(), names, query)
         stream = Stream(page, database, _since(), once, msgspec.json.encode(dict(ready)))
-        subscription = feed.subscribe(stream.wants)
-        credentials = g.credentials
-        body = stream.run(subscription, lambda: is_still_allowed(credentials, audience))
-        response = Response(body, mimetype="text/event-stream", headers=_HEADERS)
-        response.call_on_close(subscription.close)
-        if when_gone := request.environ.get(WHEN_GONE):
-            response.call_on_close(when_gone(lambda: subscription.offer(CLOSED)))
+        with ExitStack() as opened:
+            permit = opened.enter_context(closing(open_stream(audience)))
+            subscription = opened.enter_context(feed.subscribe(stream.wants))
+            body = stream.run(subscription, permit)
+            response = Response(body, mimetype="text/event-stream", headers=_HEADERS)
+            if when_gone := request.environ.get(WHEN_GONE):
+                opened.callback(when_gone(lambda: subscription.offer(CLOSED)))
+            response.call_on_close(opened.pop_all().close)
         return response
 
     return routes

@@ -9,6 +9,7 @@ from agentsroom.core.feed import QUEUE_SIZE, FeedEvent, Subscription, last_event
 from agentsroom.core.html import Partial
 from agentsroom.factory import create_app
 from agentsroom.gateways.live import Once, Stream
+from agentsroom.gateways.permits import ENDS_ACCESS, Permits
 from agentsroom.gateways.running import Running
 from tests.support.stores import Store
 
@@ -47,7 +48,8 @@ class Viewer:
         stream = Stream(page, store.runtime.database, since, once or Once(), b"{}")
         self.subscription = Subscription(stream.wants, store.runtime.feed, QUEUE_SIZE)
         self.may_look = True
-        self._sent: Iterator[bytes] = stream.run(self.subscription, lambda: self.may_look)
+        permit = Permits(1).open("viewer", lambda: self.may_look)
+        self._sent: Iterator[bytes] = stream.run(self.subscription, permit)
         assert next(self._sent) == READY
 
     def sees(self) -> str:
@@ -155,16 +157,17 @@ def test_a_page_that_says_more_than_the_event_repeats_none_of_it(
 def test_silence_is_filled_with_heartbeats(sqlite_store: Store, page: CountingPage) -> None:
     stream = Stream(page, sqlite_store.runtime.database, 0, Once(), b"{}", heartbeat_s=0)
     with sqlite_store.runtime.feed.subscribe(stream.wants) as subscription:
-        sent = stream.run(subscription, lambda: True)
+        sent = stream.run(subscription, Permits(1).open("viewer", lambda: True))
         assert [next(sent) for _ in range(2)] == [READY, b"event: heartbeat\ndata: {}\n\n"]
 
 
+@pytest.mark.parametrize("kind", sorted(ENDS_ACCESS))
 @pytest.mark.parametrize("may_look", [True, False])
 def test_it_ends_when_the_viewer_may_no_longer_look(
-    sqlite_store: Store, page: CountingPage, may_look: bool
+    sqlite_store: Store, page: CountingPage, may_look: bool, kind: str
 ) -> None:
     viewer = Viewer(sqlite_store, page, 0)
-    first, ended = happen(sqlite_store), happen(sqlite_store, "browser_logged_out")
+    first, ended = happen(sqlite_store), happen(sqlite_store, kind)
     assert viewer.sees() == appended(first)
     viewer.may_look = may_look
     viewer.subscription.offer(ended)
