@@ -29,7 +29,9 @@ from agentsroom.core.models import Base, Event
 from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
+from agentsroom.gateways.features import RuntimeFeatures
 from agentsroom.gateways.live import MakePage, live_routes, live_url
+from agentsroom.gateways.mcp_http import McpHttp, mcp_routes
 from agentsroom.gateways.running import Running, own_command
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
@@ -75,8 +77,15 @@ class _Sessions(SecureCookieSessionInterface):
         return request.is_secure or bool(app.config["SESSION_COOKIE_SECURE"])
 
 
-def create_app(settings: Settings, runtime: Runtime | None = None, running: Running | None = None) -> Flask:
-    """The app, of a server that runs (serve gives all three) or by itself, as tests do.
+def create_app(
+    settings: Settings,
+    runtime: Runtime | None = None,
+    running: Running | None = None,
+    features: type[RuntimeFeatures] = RuntimeFeatures,
+) -> Flask:
+    """The app, of a server that runs (serve gives the first three) or by itself, as tests do.
+
+    `features`: what /mcp offers. Tests of the protocol offer more than the product does.
 
     Raises UndeclaredRoute when a route does not say who may call it.
     """
@@ -105,6 +114,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None, running: Runn
     app.register_blueprint(login_pages(runtime.database, running.token, slowed))
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
     _add_live(app, runtime, gate, {"instanceId": running.instance_id, "buildId": build})
+    app.register_blueprint(mcp_routes(McpHttp(runtime, gate.open_stream, features)))
     check_declared(app)
     return app
 

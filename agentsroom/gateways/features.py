@@ -1,17 +1,17 @@
 """What agents-room offers one MCP caller: the registry's tools, the domains' resources and prompts, the wiki."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
-from agentsroom.core.errors import InvalidArgument, NotFound
+from agentsroom.core.errors import InvalidArgument, NotFound, UnknownTool
 from agentsroom.core.feed import RESYNC, CallFeed, FeedEvent
 from agentsroom.core.principals import Principal
 from agentsroom.core.resources import Prompt, ResourceFamily
 from agentsroom.core.text import refused_character
 from agentsroom.core.tools import Call
-from agentsroom.gateways.rpc import Exchange, Features, describe_tools, tool_result
+from agentsroom.gateways.rpc import CAPABILITIES, Exchange, Features, describe_tools, tool_result
 from agentsroom.gateways.subscriptions import Change, ListChanged, ResourceUpdated, Subscriptions
 from agentsroom.gateways.wiki import wiki_resources
 from agentsroom.runtime import Runtime
@@ -21,6 +21,8 @@ _LONGEST_ARGUMENT = 65_536
 
 class RuntimeFeatures:
     """One caller's view of a runtime (rpc.Features); `caller` is asked when it is needed first."""
+
+    capabilities: ClassVar[dict[str, Any]] = CAPABILITIES
 
     def __init__(self, runtime: Runtime, caller: Callable[[], Principal], feed: CallFeed) -> None:
         self._runtime = runtime
@@ -34,6 +36,12 @@ class RuntimeFeatures:
 
     def tools(self) -> bytes:
         return describe_tools(self._runtime.registry)
+
+    def waits(self, tool: str) -> bool:
+        try:
+            return self._runtime.registry.get(tool).waits
+        except UnknownTool:
+            return False
 
     def call_tool(self, name: str, arguments: bytes, _exchange: Exchange) -> dict[str, Any]:
         registry = self._runtime.registry

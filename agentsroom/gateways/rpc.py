@@ -108,6 +108,10 @@ class Features(Protocol):
         """A JSON list of them all, as tools/list shows them."""
         ...
 
+    def waits(self, tool: str) -> bool:
+        """Whether the tool may take long, or say something before its result."""
+        ...
+
     def call_tool(self, name: str, arguments: bytes, exchange: Exchange, /) -> dict[str, Any]:
         """A CallToolResult. Raises UnknownTool, InvalidArgument, and what the tool itself raises."""
         ...
@@ -238,10 +242,10 @@ def is_modern(request: Request) -> bool:
 
     `initialize` with a version to agree on is the legacy handshake, whatever else it carries.
     """
-    return VERSION_KEY in request.meta and not _is_handshake(request)
+    return VERSION_KEY in request.meta and not is_handshake(request)
 
 
-def _is_handshake(request: Request) -> bool:
+def is_handshake(request: Request) -> bool:
     return request.method == "initialize" and "protocolVersion" in request.params
 
 

@@ -2,20 +2,15 @@
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.jsonrpc_cases import cases_of, judge_reply
 from tests.support.stdio import StdioServer
 
-FILE = Path(__file__).parents[1] / "cases" / "jsonrpc.jsonl"
-CASES = [
-    case
-    for case in map(json.loads, FILE.read_text().splitlines())
-    if case["era"] == "stdio" and case["area"] in ("rooms", "transport")
-]
+CASES = cases_of("stdio")
 
 
 def test_the_cases_of_stdio_are_there() -> None:
@@ -52,7 +47,10 @@ def body(case: dict[str, Any], server: StdioServer) -> bytes:
 def judge(expect: dict[str, Any], server: StdioServer) -> None:
     known = {"no_reply", "exit", "then_ping", "then_initialize"}
     if not expect.get("no_reply") and "exit" not in expect:
-        known |= judge_line(expect, server.line())
+        line = server.line()
+        known |= judge_reply(expect, json.loads(line)) | {"one_line"}
+        assert line.endswith(b"\n")
+        assert line.count(b"\n") == 1
     assert set(expect) <= known, "an expectation that nobody judges"
     if expect.get("then_initialize"):
         assert "protocolVersion" in server.initialize()
@@ -61,26 +59,3 @@ def judge(expect: dict[str, Any], server: StdioServer) -> None:
     if "exit" in expect:
         assert server.rest() == []
         assert server.exit_status() == expect["exit"]
-
-
-def judge_line(expect: dict[str, Any], line: bytes) -> set[str]:
-    """Judges one reply; the words that it knows."""
-    reply = json.loads(line)
-    error, result = reply.get("error", {}), reply.get("result", {})
-    text = result.get("content", [{}])[0].get("text", "null")
-    judged: dict[str, Callable[[Any], bool]] = {
-        "result": lambda wanted: ("result" in reply) is wanted,
-        "error": lambda wanted: error["code"] in (wanted if isinstance(wanted, list) else [wanted]),
-        "id": lambda wanted: (reply["id"], type(reply["id"])) == (wanted, type(wanted)),
-        "equals": lambda wanted: result == wanted,
-        "has": lambda wanted: wanted.items() <= result.items(),
-        "has_key": lambda wanted: set(wanted) <= set(result),
-        "isError": lambda wanted: result["isError"] is wanted,
-        "no_structured": lambda wanted: ("structuredContent" not in result) is wanted,
-        "structured": lambda wanted: isinstance(result["structuredContent"], dict) is wanted,
-        "error_text": lambda wanted: ({"code", "message"} <= set(json.loads(text))) is wanted,
-        "one_line": lambda wanted: (line.endswith(b"\n") and line.count(b"\n") == 1) is wanted,
-    }
-    for word in judged.keys() & expect.keys():
-        assert judged[word](expect[word]), f"{word}: {line!r}"
-    return set(judged)

@@ -34,6 +34,9 @@ class Echo:
     def tools(self) -> bytes:
         return b'[{"name":"echo","inputSchema":{"type":"object"}}]'
 
+    def waits(self, tool: str) -> bool:
+        return tool == "asking"
+
     def call_tool(self, name: str, arguments: bytes, exchange: rpc.Exchange, /) -> dict[str, Any]:
         if name == "conflict":
             raise Conflict("It is there \ud800 already.", hint="Take another.", path="x.py")

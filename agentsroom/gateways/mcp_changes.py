@@ -1,0 +1,84 @@
+"""The stream on which an MCP client over HTTP is told of changes, as server-sent events."""
+
+from collections.abc import Iterator
+
+from agentsroom.core.database import Database
+from agentsroom.core.feed import (
+    CLOSED,
+    QUEUE_SIZE,
+    RESYNC,
+    Feed,
+    FeedEvent,
+    Subscription,
+    events_after,
+)
+from agentsroom.gateways.features import news
+from agentsroom.gateways.mcp_conversation import QUIET_S
+from agentsroom.gateways.permits import Permit
+from agentsroom.gateways.rpc import Features
+from agentsroom.gateways.subscriptions import Subscriptions
+
+ALIVE = b": alive\n\n"
+
+
+def sse(message: bytes, event_id: int | None = None) -> bytes:
+    """One message as a server-sent event; our JSON has no line breaks."""
+    place = b"" if event_id is None else b"id: %d\n" % event_id
+    return b"event: message\n%bdata: %b\n\n" % (place, message)
+
+
+class Changes:
+    """What one client is told, from now on; a context manager that ends its subscription."""
+
+    def __init__(self, feed: Feed, subscriptions: Subscriptions, features: Features, permit: Permit) -> None:
+        self._subscriptions = subscriptions
+        self._features = features
+        self._permit = permit
+        self._events: Subscription = feed.subscribe(self._wants)
+
+    def _wants(self, event: FeedEvent) -> bool:
+        return Permit.wants(event) or bool(self._news(event))
+
+    def _news(self, event: FeedEvent) -> list[bytes]:
+        return news(event, self._subscriptions, self._features)
+
+    def stop(self) -> None:
+        """The stream ends, as it does when the server stops; from any thread."""
+        self._events.offer(CLOSED)
+
+    def close(self) -> None:
+        self._events.close()
+
+    def run(
+        self, missed: list[FeedEvent], *, first: bytes | None = None, last: bytes | None = None
+    ) -> Iterator[bytes]:
+        """Server-sent events until the stream is stopped, or its reader may read no more.
+
+        The ids are those of the feed's events: a legacy client that comes back says how far it had read.
+        """
+        yield ALIVE if first is None else sse(first)
+        if not self._permit.holds():
+            return
+        for event in missed:
+            yield from self._told(event)
+        while (seen := self._events.next(QUIET_S)) is not CLOSED:
+            if seen is None:
+                yield ALIVE
+            elif self._permit.holds((seen,)):
+                yield from self._told(seen)
+            else:
+                return
+        if last is not None:
+            yield sse(last)
+
+    def _told(self, event: FeedEvent) -> Iterator[bytes]:
+        for message in self._news(event):
+            yield sse(message, None if event is RESYNC else event.id)
+
+
+def missed_since(database: Database, last_event_id: str) -> list[FeedEvent]:
+    """The events after the one that a client names as its last; RESYNC stands for too many."""
+    if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < 19):
+        return []
+    found = database.read(lambda work: events_after(work, int(last_event_id)))
+    return [RESYNC] if len(found) == QUEUE_SIZE else found
