@@ -25,7 +25,7 @@ from agentsroom.gateways import jsonrpc, rpc
 from agentsroom.gateways.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
-    from agentsroom.core.feed import CallFeed
+    from agentsroom.core.feed import CallFeed, Subscription
     from agentsroom.gateways.features import RuntimeFeatures
     from agentsroom.runtime import Runtime
 
@@ -272,13 +272,15 @@ class _Server:
     def _reply(self, call: _Call) -> jsonrpc.Reply:
         match call.work:
             case rpc.Work() as work:
-                if work.request.method in _MADE_FOR_CHANGES:
-                    self._tell_changes(call)
-                return work.run(
-                    call.features, _Exchange(work.request, self._session.capabilities, self._send)
-                )
+                exchange = _Exchange(work.request, self._session.capabilities, self._send)
+                return work.run(partial(self._features, call), exchange)
             case rpc.Listening() as listening:
                 return self._listen(call, listening)
+
+    def _features(self, call: _Call) -> "RuntimeFeatures":
+        if call.work.request.method in _MADE_FOR_CHANGES:
+            self._tell_changes(call)
+        return call.features()
 
     def _listen(self, call: _Call, listening: rpc.Listening) -> jsonrpc.Reply:
         """Tells a modern client of changes until it cancels the request, or we end."""
@@ -286,25 +288,26 @@ class _Server:
             case jsonrpc.Reply() as refusal:
                 return refusal
             case rpc.Opened(subscriptions, features):
-                self._send(subscriptions.acknowledgement())
-                self._follow(call, subscriptions, features)
+                with call.feed().subscribe(lambda _: True) as events:
+                    self._send(subscriptions.acknowledgement())
+                    self._tell(events, subscriptions, features)
                 return listening.ended(subscriptions)
 
     def _tell_changes(self, call: _Call) -> None:
         """Tells a legacy client of changes from now on, until we end."""
         if self._follower is None:
-            self._follower = _Call(call.work, self._store)
-            subscriptions, features = self._session.subscriptions, self._follower.features()
-            act = partial(self._follow, self._follower, subscriptions, features)
+            follower = _Call(call.work, self._store)
+            events = follower.feed().subscribe(lambda _: True)
+            self._follower = follower
+            act = partial(self._tell, events, self._session.subscriptions, follower.features())
             threading.Thread(target=act, name="changes", daemon=True).start()
 
-    def _follow(self, call: _Call, subscriptions: Subscriptions, features: rpc.Features) -> None:
+    def _tell(self, events: "Subscription", subscriptions: Subscriptions, features: rpc.Features) -> None:
         from agentsroom.gateways.features import news
 
-        with call.feed().subscribe(lambda _: True) as events:
-            for event in events:
-                for told in news(event, subscriptions, features):
-                    self._send(told)
+        for event in events:
+            for told in news(event, subscriptions, features):
+                self._send(told)
 
     def _send(self, message: bytes) -> None:
         line = memoryview(message + b"\n")

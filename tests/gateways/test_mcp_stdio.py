@@ -265,3 +265,57 @@ def test_the_list_of_tools_is_short_since_it_is_part_of_every_agents_context(sta
     server.initialize()
     listed = server.ask("tools/list")["result"]["tools"]
     assert len(json.dumps(listed, separators=(",", ":")).encode()) <= 16_000
+
+
+def history_of(room: str) -> str:
+    return f"agents-room://rooms/shared%3A{room}/history"
+
+
+def test_a_legacy_client_that_subscribed_is_told_of_a_message_in_its_room(start: Start) -> None:
+    server, other = start(), start()
+    server.initialize()
+    other.initialize()
+    joined(server)
+    sender = joined(other)
+    assert server.ask("resources/subscribe", {"uri": history_of("test")})["result"] == {}
+    other.call("msg_send", session_id=sender, to="*", body="news")
+    assert server.message() == {
+        "jsonrpc": "2.0",
+        "method": "notifications/resources/updated",
+        "params": {"uri": history_of("test")},
+    }
+
+
+def test_a_modern_client_listens_until_it_cancels(start: Start) -> None:
+    server, other = start(), start()
+    other.initialize()
+    server.initialize()
+    joined(server)
+    sender = joined(other)
+    wishes = {"resourceSubscriptions": [history_of("test")]}
+    server.send_message("subscriptions/listen", {"notifications": wishes, "_meta": META}, "L")
+    tag = {"io.modelcontextprotocol/subscriptionId": "L"}
+    told = server.message()
+    assert told["method"] == "notifications/subscriptions/acknowledged"
+    assert told["params"] == {"notifications": wishes, "_meta": tag}
+    other.call("msg_send", session_id=sender, to="*", body="news")
+    told = server.message()
+    assert (told["method"], told["params"]) == (
+        "notifications/resources/updated",
+        {"uri": history_of("test"), "_meta": tag},
+    )
+    server.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}\n')
+    other.call("msg_send", session_id=sender, to="*", body="more")
+    assert server.ask("ping")["result"] == {}
+    server.close_input()
+    assert server.rest() == []
+
+
+def test_a_listener_is_answered_when_the_server_ends(start: Start) -> None:
+    server = start()
+    server.send_message("subscriptions/listen", {"notifications": {}, "_meta": META}, "L")
+    assert server.message()["method"] == "notifications/subscriptions/acknowledged"
+    server.close_input()
+    last = json.loads(server.rest()[-1])
+    assert (last["id"], last["result"]["resultType"]) == ("L", "complete")
+    assert server.exit_status() == 0

@@ -19,7 +19,7 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "probe", "version": "1"},
 }
-INITIALIZE = {
+INITIALIZE: Json = {
     "jsonrpc": "2.0",
     "id": 0,
     "method": "initialize",
