@@ -16,7 +16,7 @@ from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.lockfile import Sleep
 from agentsroom.core.settings import Settings
 
-POOL: dict[str, Any] = {"pool_size": 20, "pool_reset_on_return": None}
+POOL: dict[str, Any] = {"pool_size": 20, "pool_use_lifo": True, "pool_reset_on_return": None}
 """Of every engine: the unit of work ends each transaction itself."""
 
 
