@@ -75,6 +75,8 @@ class Tool:
     result: type[Result]
     function: Callable[[Call, Any], Result]
     toolset: str
+    waits: bool = False
+    """Whether it may take long before it answers."""
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False

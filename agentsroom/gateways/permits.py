@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from agentsroom.core.errors import TooManyRequests
-from agentsroom.core.feed import RESYNC, FeedEvent
+from agentsroom.core.feed import QUEUE_SIZE, RESYNC, CallFeed, Feed, FeedEvent, Subscription
 
 ENDS_ACCESS = frozenset({"browser_logged_out", "agent_key_rotated", "agent_keys_revoked", "agent_deleted"})
 """The kinds of events after which somebody is let in no more."""
@@ -34,6 +34,22 @@ class Permit:
     def close(self) -> None:
         """Gives the place back."""
         self._close(self)
+
+
+class PermittedFeed(CallFeed):
+    """The feed as one call over HTTP sees it: what it waits for ends when whoever calls is let in no more."""
+
+    def __init__(self, feed: Feed, permit: Permit) -> None:
+        super().__init__(feed)
+        self._permit = permit
+
+    def subscribe(self, wanted: Callable[[FeedEvent], bool], size: int = QUEUE_SIZE) -> Subscription:
+        def watched(event: FeedEvent) -> bool:
+            if not self._permit.holds((event,)):
+                self.cancel()
+            return wanted(event)
+
+        return super().subscribe(watched, size)
 
 
 class Permits:

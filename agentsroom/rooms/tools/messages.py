@@ -212,6 +212,7 @@ def tools(machine: Machine) -> tuple[Tool, ...]:
             result=Waited,
             function=_wait,
             toolset="rooms",
+            waits=True,
             read_only=True,
         ),
         Tool(
