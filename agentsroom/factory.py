@@ -27,6 +27,7 @@ from agentsroom.core.html import dom_id
 from agentsroom.core.ids import random_base62, random_session_id
 from agentsroom.core.models import Base, Event
 from agentsroom.core.settings import Settings, make_home
+from agentsroom.gateways.api import api_routes
 from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.features import RuntimeFeatures
@@ -115,6 +116,7 @@ def create_app(
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
     _add_live(app, runtime, gate, {"instanceId": running.instance_id, "buildId": build})
     app.register_blueprint(mcp_routes(McpHttp(runtime, gate.open_stream, features)))
+    app.register_blueprint(api_routes(runtime, gate.open_stream))
     check_declared(app)
     return app
 

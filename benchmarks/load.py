@@ -82,6 +82,4 @@ def _run(port: int, connections: int, requests: int, good: bytes, request: bytes
 
 
 if __name__ == "__main__":
-    print(
-        _run(*map(int, sys.argv[1:4]), good=sys.argv[4].encode(), request=sys.stdin.buffer.read())
-    )
+    print(_run(*map(int, sys.argv[1:4]), good=sys.argv[4].encode(), request=sys.stdin.buffer.read()))

@@ -57,7 +57,8 @@ def _ratios() -> dict[str, float]:
         bench.runtime.close()
         with _ours(folder) as port, _theirs(folder, bench.sessions) as other:
             return {
-                era: _rate(port, era, sender, key) / _rate(other, era, sender, key) for era in ("2026", "2025")
+                era: _rate(port, era, sender, key) / _rate(other, era, sender, key)
+                for era in ("2026", "2025")
             }
 
 
@@ -78,7 +79,11 @@ def _rate(port: int, era: str, session_id: str, key: str) -> float:
 
 def _session(port: int, key: str) -> str:
     """The id of a new legacy session."""
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}}
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "b", "version": "1"},
+    }
     body = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).encode()
     headers = {
         "Authorization": f"Bearer {key}",

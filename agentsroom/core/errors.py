@@ -92,6 +92,12 @@ class TooManyRequests(AgentsRoomError):
     code, status = "too_many_requests", 429
 
 
+class Stopping(AgentsRoomError):
+    """The server stops before what was waited for has happened; who asks again waits on."""
+
+    code, status = "stopping", 503
+
+
 class StoreBusy(AgentsRoomError):
     """Another process held the store's write lock for longer than we wait; nothing was written."""
 

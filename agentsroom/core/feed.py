@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, func, select
 
 from agentsroom.core.database import Database, Reading
+from agentsroom.core.errors import Stopping
 from agentsroom.core.models import Event
 from agentsroom.core.query import Query
 from agentsroom.core.wake import Wake
@@ -117,13 +118,17 @@ class Feed:
         self._last = 0
         self._guard = threading.Lock()
         self._listens = False
+        self._is_closed = False
         self._follower: threading.Thread | None = None
         database.publish = wake.poke
 
     def subscribe(self, wanted: Callable[[FeedEvent], bool], size: int = QUEUE_SIZE) -> Subscription:
-        """From now on every event that `wanted` says yes to, in order."""
+        """From now on every event that `wanted` says yes to, in order; CLOSED at once when the feed is closed."""
         subscription = Subscription(wanted, self, size)
         with self._guard:
+            if self._is_closed:
+                subscription.offer(CLOSED)
+                return subscription
             self._start()
             self._subscriptions = (*self._subscriptions, subscription)
         return subscription
@@ -166,12 +171,19 @@ class Feed:
                     subscription.offer(event)
 
     def close(self) -> None:
-        """Ends every subscription with CLOSED and stops listening."""
+        """Ends every subscription with CLOSED and stops listening, for good."""
+        with self._guard:
+            self._is_closed = True
         self._wake.close()
         for subscription in self._subscriptions:
             subscription.offer(CLOSED)
         if self._follower is not None:
             self._follower.join(_PATIENCE_S)
+
+    def check_open(self) -> None:
+        """Raises Stopping once the feed was closed: a wait that found nothing was ended, its time is not over."""
+        if self._is_closed:
+            raise Stopping("The server stops.", hint="Wait again: it may be back soon.", retry_after=1)
 
 
 class CallFeed:
@@ -198,3 +210,7 @@ class CallFeed:
             self._cancelled = True
             for subscription in self._subscriptions:
                 subscription.offer(CLOSED)
+
+    def check_open(self) -> None:
+        """As Feed's; a call that was cancelled is no reason."""
+        self._feed.check_open()

@@ -115,7 +115,8 @@ class Registry:
         tool = self._tools.get(name)
         if tool is None:
             raise UnknownTool(
-                f"No tool is called {json.dumps(name)[:100]}.", hint="tools/list names them all."
+                f"No tool is called {json.dumps(name)[:100]}.",
+                hint="tools/list of MCP and /api/openapi.json name them all.",
             )
         return tool
 

@@ -165,7 +165,7 @@ class Gate:
 
 def _check_json() -> None:
     """What another site's form can send is refused, whoever is asked to carry it. Raises UnsupportedMediaType."""
-    if request.method in _WITH_BODY and request.mimetype != "application/json":
+    if request.method in _WITH_BODY and not request.is_json:
         raise UnsupportedMediaType("JSON is taken here, with Content-Type: application/json.")
 
 

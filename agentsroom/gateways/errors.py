@@ -26,6 +26,8 @@ _ONLY_HTTP = {
 _CODES = {one.status: one.code for one in (Unauthenticated, Forbidden, NotFound, TooManyRequests)} | {
     status: code for status, (code, _) in _ONLY_HTTP.items()
 }
+_RETRY_S = 10
+"""After how many seconds another try is worth it, where an error does not say."""
 _MESSAGES = {
     404: ("Nothing is here.", "Look at the address, or start from the rooms."),
     405: ("This address takes no such request.", None),
@@ -88,8 +90,8 @@ def _render(status: int, answer: dict[str, Any]) -> Response:
     else:
         response = jsonify(error=answer)
     response.status_code = status
-    if "retry_after" in answer:
-        response.headers["Retry-After"] = str(answer["retry_after"])
+    if "retry_after" in answer or status == 503:
+        response.headers["Retry-After"] = str(answer.get("retry_after", _RETRY_S))
     if status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="agents-room"'
     return response

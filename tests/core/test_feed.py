@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from agentsroom.core.database import Database
+from agentsroom.core.errors import Stopping
 from agentsroom.core.feed import CLOSED, RESYNC, CallFeed, Feed, FeedEvent, Subscription
 from agentsroom.core.wake import wake_for
 from tests.support.processes import PATIENCE_S
@@ -82,6 +83,9 @@ def test_closing_the_feed_ends_every_subscription(store: Store) -> None:
     subscription = feed.subscribe(_everything)
     feed.close()
     assert _next(subscription) is CLOSED
+    assert _next(feed.subscribe(_everything)) is CLOSED, "it is closed for good"
+    with pytest.raises(Stopping):
+        CallFeed(feed).check_open()
 
 
 def test_a_cancelled_call_waits_no_longer(store: Store) -> None:
@@ -90,6 +94,7 @@ def test_a_cancelled_call_waits_no_longer(store: Store) -> None:
     call.cancel()
     assert _next(subscription) is CLOSED
     assert _next(call.subscribe(_everything)) is CLOSED
+    call.check_open()
 
 
 def test_an_unsubscribed_one_is_forgotten(store: Store) -> None:

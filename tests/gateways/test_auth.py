@@ -25,6 +25,8 @@ AUDIENCES = {
     "rooms.rooms": ADMIN,
     "rooms.room": ADMIN,
     "live.live": ADMIN,
+    "api.run": ADMIN | {"agent"},
+    "api.describe": ADMIN | {"agent"},
 }
 """Who may call which route: said a second time, so that a slip in the code is seen."""
 

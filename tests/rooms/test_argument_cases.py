@@ -1,4 +1,4 @@
-"""Every case of tests/cases/arguments.jsonl that is about rooms, through the registry, on both databases."""
+"""Every case of tests/cases/arguments.jsonl that is about rooms: through the registry on both databases, and over HTTP."""
 
 import json
 from collections.abc import Callable
@@ -7,17 +7,24 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentsroom.core.errors import AgentsRoomError
-from tests.support.cases import CODES, any_of, filled_in, read, written_out
+from tests.support.cases import CODES, any_of, filled_in, read, statuses_of, written_out
 from tests.support.stores import Json, Store
+from tests.support.ways import WAYS
 from tests.support.world import GIVEN, World
 
 CASES = [case for case in read("arguments.jsonl") if case["area"] == "rooms"]
+ONLY_LOCAL = "the caller is a local stdio process"
+RUNS = [
+    pytest.param(database, way, case, id=f"{case['id']}-{way}-{database}")
+    for database, way in (("sqlite", "service"), ("postgresql", "service"), ("sqlite", "api"))
+    for case in CASES
+    if way == "service" or ONLY_LOCAL not in case["given"]
+]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_argument_case(store: Store, case: Json) -> None:
-    world = World(store)
+@pytest.mark.parametrize(("store", "way", "case"), RUNS, indirect=["store"])
+def test_argument_case(store: Store, way: str, case: Json) -> None:
+    world = World(store, WAYS[way](store))
     world.arrange(case)
     names = world.placeholders()
     raw = raw_arguments(world, case, names)
@@ -25,7 +32,8 @@ def test_argument_case(store: Store, case: Json) -> None:
     if "error" in expect:
         judge_error(world, case["tool"], raw, expect, names)
     else:
-        answer = store.call_raw(case["tool"], world.caller, raw)
+        status, answer = world.way.call(case["tool"], raw, world.caller)
+        assert status == 200, answer
         for word, wanted in expect.get("result", {}).items():
             check = "same_body" if word == "check" else word
             assert JUDGED[check](world, answer, filled_in(wanted, names)), (word, wanted, answer)
@@ -36,7 +44,8 @@ def raw_arguments(world: World, case: Json, names: dict[str, Any]) -> bytes:
     if "arguments_raw" in case:
         text: str = case["arguments_raw"]
         return text.replace("$A", str(names["$A"])).encode()
-    given = written_out(filled_in(case["arguments"], names))
+    own = world.way.seat("A", world.top / "alpha")[1] if case["tool"] == "room_join" else {}
+    given = own | written_out(filled_in(case["arguments"], names))
     for name in ("path", "cwd"):
         if isinstance(given.get(name), str) and given[name].startswith("/w/"):
             given[name] = str(world.top) + given[name].removeprefix("/w")
@@ -56,12 +65,12 @@ def expectation(world: World, case: Json, raw: bytes) -> Json:
 def judge_error(world: World, tool: str, raw: bytes, expect: Json, names: dict[str, Any]) -> None:
     """The right error, nothing half-written, and the next good call works."""
     before = world.store.everything()
-    with pytest.raises(AgentsRoomError) as caught:
-        world.store.call_raw(tool, world.caller, raw)
-    error = caught.value
-    assert error.code in [CODES[one] for one in any_of(expect["error"])]
-    assert all(str(filled_in(name, names)) in error.message for name in expect["names"]), error.message
-    assert error.status == expect.get("status", error.status)
+    status, answer = world.way.call(tool, raw, world.caller)
+    error = answer["error"]
+    classes = any_of(expect["error"])
+    assert error["code"] in [CODES[one] for one in classes], error
+    assert all(str(filled_in(name, names)) in error["message"] for name in expect["names"]), error
+    assert status in any_of(expect.get("status", statuses_of(error["code"])))
     assert world.store.everything() == before
     assert world.seats["A"]("msg_unread")["count"] >= 0
     assert world.seats["A"].send("*", "the next good call")["message_id"]

@@ -1,27 +1,21 @@
 """Waiting for mail: ends with a message for the session, marks nothing, and is empty when its time is over."""
 
-import threading
-import time
-
 import pytest
 
-from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.errors import InvalidArgument, Stopping
+from agentsroom.core.feed import CallFeed
+from agentsroom.rooms.results import Waited
+from agentsroom.rooms.service.waits import wait_for_mail
 from agentsroom.runtime import Runtime
 from tests.support.stores import Json, Seat, Store
+from tests.support.waiting import Waiting
 
 LONG_S = 25
 
 
-def in_background(seat: Seat, feed_of: Store, **arguments: object) -> tuple[threading.Thread, list[Json]]:
-    """A wait that has begun to listen, and where its answer goes."""
-    answers: list[Json] = []
-    before = feed_of.runtime.feed.subscribers
-    thread = threading.Thread(target=lambda: answers.append(seat("msg_wait", **arguments)))
-    thread.start()
-    deadline = time.monotonic() + LONG_S
-    while feed_of.runtime.feed.subscribers == before and time.monotonic() < deadline:
-        thread.join(0.001)
-    return thread, answers
+def in_background(seat: Seat, **arguments: object) -> Waiting[Json]:
+    """A wait that has begun to listen."""
+    return Waiting(seat.store.runtime.feed, lambda: seat("msg_wait", **arguments))
 
 
 @pytest.mark.rule("R90")
@@ -40,12 +34,9 @@ def test_mail_that_is_there_ends_a_wait_at_once_and_stays_unread(store: Store) -
 @pytest.mark.rule("R90")
 def test_a_wait_ends_with_the_message_that_comes(store: Store) -> None:
     sender, reader = store.join(), store.join()
-    thread, answers = in_background(reader, store, timeout_s=LONG_S)
-    started = time.monotonic()
+    wait = in_background(reader, timeout_s=LONG_S)
     sender.send(reader.id, "here")
-    thread.join()
-    assert [one["body"] for one in answers[0]["messages"]] == ["here"]
-    assert time.monotonic() - started < LONG_S / 2
+    assert [one["body"] for one in wait.answer()["messages"]] == ["here"]
 
 
 @pytest.mark.rule("R92")
@@ -54,13 +45,12 @@ def test_a_wait_ends_with_a_message_that_another_process_sent_to_its_session(sto
     other = Runtime(store.settings, clock=store.clock)
     elsewhere = Store(store.settings, store.clock, other, store.folder)
     away = Seat(elsewhere, sender.caller, sender.id, {})
-    thread, answers = in_background(reader, store, timeout_s=LONG_S)
+    wait = in_background(reader, timeout_s=LONG_S)
     away.send(bystander.id, "not for you")
-    assert answers == []
+    assert not wait.has_ended
     away.send(reader.id, "for you")
-    thread.join()
+    assert [one["body"] for one in wait.answer()["messages"]] == ["for you"]
     other.close()
-    assert [one["body"] for one in answers[0]["messages"]] == ["for you"]
 
 
 @pytest.mark.rule("R91")
@@ -82,7 +72,7 @@ def test_no_wait_is_longer_than_25_seconds(sqlite_store: Store, timeout_s: objec
 def test_a_wait_holds_no_transaction_and_leaves_no_subscriber(store: Store) -> None:
     sender, reader = store.join(), store.join()
     before = store.runtime.feed.subscribers
-    thread, _ = in_background(reader, store, timeout_s=LONG_S)
+    wait = in_background(reader, timeout_s=LONG_S)
     assert store.runtime.feed.subscribers == before + 1
     with store.runtime.database.engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
@@ -91,5 +81,25 @@ def test_a_wait_holds_no_transaction_and_leaves_no_subscriber(store: Store) -> N
             busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]
             assert busy == 0
     sender.send("*")
-    thread.join()
+    wait.answer()
     assert store.runtime.feed.subscribers == before
+
+
+@pytest.mark.rule("R91")
+def test_a_wait_that_the_end_of_the_process_cuts_short_is_no_empty_answer(store: Store) -> None:
+    sender, reader = store.join(), store.join()
+    store.runtime.feed.close()
+    with pytest.raises(Stopping):
+        reader("msg_wait", timeout_s=LONG_S)
+    sender.send(reader.id, "here")
+    assert [one["body"] for one in reader("msg_wait", timeout_s=LONG_S)["messages"]] == ["here"]
+
+
+def test_a_cancelled_wait_is_empty(store: Store) -> None:
+    reader = store.join()
+    feed = CallFeed(store.runtime.feed)
+    wait = Waiting(
+        store.runtime.feed, lambda: wait_for_mail(store.runtime.database, feed, reader.id, LONG_S, 3)
+    )
+    feed.cancel()
+    assert wait.answer() == Waited(messages=[], cursor=3)

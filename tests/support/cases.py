@@ -33,6 +33,24 @@ CODES = {
 }
 """A class of the files → the code of our error: they are the same words."""
 
+_STATUSES = {
+    "parse_error": [400],
+    "invalid_argument": [413, 422],
+    "forbidden": [403],
+    "not_your_session": [403],
+    "unknown_session": [404],
+    "unknown_recipient": [404],
+    "unknown_message": [404],
+    "unknown_room": [404],
+    "unknown_tool": [404],
+    "not_found": [404],
+}
+
+
+def statuses_of(code: str) -> list[int]:
+    """The statuses of the JSON API that fit the code; those that the files leave to us are conflicts."""
+    return _STATUSES.get(code, [409])
+
 
 def read(name: str) -> list[Json]:
     """The cases of a file, in its order."""

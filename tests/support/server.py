@@ -81,6 +81,13 @@ class WebServer:
         assert found is not None, self.output
         return found[0]
 
+    @property
+    def key(self) -> str:
+        """The default agent's, which the first start of a home prints."""
+        found = re.search(r"AGENTS_ROOM_KEY=(\S+)", self.output)
+        assert found is not None, self.output
+        return found[1]
+
     def connect(self) -> "Connection":
         return Connection(self.running)
 

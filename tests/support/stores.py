@@ -50,9 +50,13 @@ class Store:
         parse_strict(raw)
         result = self.runtime.call(tool, raw, caller)
         answer: Json = json.loads(msgspec.json.encode(result))
+        self.check_answer(tool, answer)
+        return answer
+
+    def check_answer(self, tool: str, answer: Json) -> None:
+        """Raises unless the answer fits what is published of the tool."""
         schema = self.runtime.registry.output_schema(self.runtime.registry.get(tool))
         _validator(json.dumps(schema)).validate(answer)
-        return answer
 
     def local(
         self,

@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 from agentsroom.access import service as access
 from agentsroom.factory import create_app
 from agentsroom.gateways.running import Running
-from tests.support.stores import Store
+from tests.support.stores import Json, Store
 
 BASE = "http://127.0.0.1:8765"
 RUNNING = Running(url=BASE, port=8765, pid=1, instance_id="i", token="the-token-of-serve-json")
@@ -66,8 +66,13 @@ def type_token(client: FlaskClient, token: str, **headers: str) -> TestResponse:
     return client.post("/login", data=form, headers=headers)
 
 
+def json_of(response: TestResponse) -> Json:
+    """The answer, which is a JSON object."""
+    assert isinstance(response.json, dict), response.text
+    return response.json
+
+
 def error_of(response: TestResponse) -> str:
     """The code of the error object."""
-    assert response.json is not None, response.text
-    code: str = response.json["error"]["code"]
+    code: str = json_of(response)["error"]["code"]
     return code

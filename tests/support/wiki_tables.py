@@ -15,6 +15,7 @@ from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Tool
 from agentsroom.gateways.commands import PLACES
 from agentsroom.gateways.errors import http_errors
+from agentsroom.gateways.openapi import STATUSES, path_of
 from agentsroom.rooms.harnesses import HARNESSES
 from agentsroom.rooms.machine import Machine
 from agentsroom.runtime import make_registry
@@ -33,6 +34,15 @@ def _setting(one: Any) -> tuple[str, ...]:
 
 def errors_table() -> str:
     """Every error: code, status of the JSON API, meaning."""
+    found = sorted((status, code, meaning) for code, (status, meaning) in errors().items())
+    return _table(
+        ("code", "status", "what happened"),
+        [(f"`{code}`", str(status), text) for status, code, text in found],
+    )
+
+
+def errors() -> dict[str, tuple[int, str]]:
+    """Each code → its status and meaning."""
     for module in pkgutil.walk_packages(agentsroom.__path__, "agentsroom."):
         if "migrations" not in module.name and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -41,17 +51,36 @@ def errors_table() -> str:
         for one in subclasses(AgentsRoomError)
     }
     http = {code: (status, meaning) for code, status, meaning in http_errors()}
-    found = sorted((status, code, meaning) for code, (status, meaning) in {**http, **own}.items())
-    return _table(
-        ("code", "status", "what happened"),
-        [(f"`{code}`", str(status), text) for status, code, text in found],
-    )
+    return {**http, **own}
 
 
 def subclasses(base: type[AgentsRoomError]) -> Iterable[type[AgentsRoomError]]:
     for one in base.__subclasses__():
         yield one
         yield from subclasses(one)
+
+
+NOT_OF_THE_API = ("wait_timeout", "already_served", "port_taken", "not_writable", "bad_setting")
+"""What only the command line says."""
+
+
+def statuses_table() -> str:
+    """Every status of the JSON API: meaning, headers, the codes that come with it."""
+    codes: dict[int, list[str]] = {}
+    for code, (status, _) in sorted(errors().items()):
+        if code not in NOT_OF_THE_API:
+            codes.setdefault(status, []).append(f"`{code}`")
+    rows = [
+        (str(status), one.meaning, ", ".join(one.headers), ", ".join(codes[status]))
+        for status, one in STATUSES.items()
+    ]
+    return _table(("status", "meaning", "header", "codes"), rows)
+
+
+def api_tools_table() -> str:
+    """Every tool: its address, what it does."""
+    rows = [(f"[`POST {path_of(one)}`](Tools.md#{one.name})", one.description) for one in _tools()]
+    return _table(("address", "what it does"), rows)
 
 
 def tools_table() -> str:

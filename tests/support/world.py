@@ -6,6 +6,7 @@ from typing import Any
 from agentsroom.core.principals import Principal
 from tests.support.git import repository
 from tests.support.stores import Json, Seat, Store
+from tests.support.ways import Way
 
 KEY_OF_A = "2b50133e-0000-4000-8000-00000000000a"
 KEY_OF_B = "7c1de0aa-1111-4222-8333-00000000000b"
@@ -14,8 +15,9 @@ KEY_OF_B = "7c1de0aa-1111-4222-8333-00000000000b"
 class World:
     """Three sessions in repo:w and shared:front, alive, with no leases, no mail, at notify."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, way: Way) -> None:
         self.store = store
+        self.way = way
         self.top = repository(store.folder / "w")
         for name in ("alpha", "beta", "gamma"):
             (self.top / name).mkdir()
@@ -31,9 +33,9 @@ class World:
             self.seats[name]("room_leave")
         folder = {"A": "alpha", "B": "beta"}.get(name, "gamma")
         label = {"A": "alpha", "B": "beta"}.get(name)
-        who = caller or self.store.local(cwd=self.top / folder)
-        given = {"extra_rooms": ["front"], "label": label} | arguments
-        self.seats[name] = self.store.join(who, **given)
+        who, own = self.way.seat(name, self.top / folder)
+        given = {"extra_rooms": ["front"], "label": label} | own | arguments
+        self.seats[name] = self.store.join(caller or who, **given)
         return self.seats[name]
 
     def send(self, sender: str, to: str, body: str = "x", **arguments: Any) -> int:

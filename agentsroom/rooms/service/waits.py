@@ -17,14 +17,19 @@ def wait_for_mail(
 ) -> Waited:
     """Unread messages with a greater id than `after`, oldest first, as soon as there are any; marks nothing.
 
-    Empty when `timeout_s` passed without one, or the feed ended before. `cursor` is the `after` of the next wait.
+    Empty when `timeout_s` passed without one, or the call was cancelled. `cursor` is the `after` of the next wait.
+
+    Raises Stopping when there is none and the feed was closed.
     """
     deadline = time.monotonic() + timeout_s
     with feed.subscribe(lambda event: _concerns(event, session_id)) as subscription:
         while True:
             found = database.read(lambda work: _look(work, session_id, after))
             remaining = deadline - time.monotonic()
-            if found.messages or remaining <= 0:
+            if found.messages:
+                return found
+            if remaining <= 0:
+                feed.check_open()
                 return found
             if subscription.next(remaining) in (None, CLOSED):
                 deadline = 0  # one last look, at the very end

@@ -1,0 +1,126 @@
+"""The description of the JSON API: valid, and word for word what the registry and MCP say of each tool."""
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from agentsroom.core.settings import Settings
+from agentsroom.factory import create_app
+from agentsroom.gateways.openapi import STATUSES, openapi, path_of
+from agentsroom.gateways.rpc import describe_tools
+from agentsroom.rooms.machine import Machine
+from agentsroom.runtime import Runtime, make_registry
+from tests.support.stores import Json, Store
+from tests.support.web import BASE, RUNNING, agent_key, bearer, browser_of, json_of, log_in
+from tests.support.wiki_tables import NOT_OF_THE_API, errors
+
+
+@pytest.fixture
+def document() -> Json:
+    return openapi(make_registry(Settings(), Machine()), BASE, "a_cookie")
+
+
+def operations(document: Json) -> dict[str, Json]:
+    return {path: methods["post"] for path, methods in document["paths"].items()}
+
+
+def schema_in(part: Json) -> Any:
+    (media_type,) = part["content"]
+    assert media_type == "application/json"
+    return part["content"][media_type]["schema"]
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def test_it_is_valid(document: Json) -> None:
+    validate(document, cls=OpenAPIV31SpecValidator)
+
+
+def test_each_operation_says_of_its_tool_what_mcp_lists(document: Json) -> None:
+    registry = make_registry(Settings(), Machine())
+    told = [
+        {
+            "name": one["operationId"],
+            "title": one["summary"],
+            "description": one["description"],
+            "inputSchema": schema_in(one["requestBody"]),
+            "outputSchema": schema_in(one["responses"]["200"]),
+            "annotations": registry.get(one["operationId"]).annotations,
+        }
+        for one in operations(document).values()
+    ]
+    assert [canonical(one) for one in told] == [
+        canonical(one) for one in json.loads(describe_tools(registry))
+    ]
+
+
+def test_it_knows_also_the_tools_that_mcp_clients_are_not_shown() -> None:
+    registry = make_registry(Settings(tools="none"), Machine())
+    assert registry.shown() == []
+    assert list(operations(openapi(registry, BASE, "c"))) == [path_of(tool) for tool in registry]
+
+
+def test_bounds_of_the_settings_stand_in_it() -> None:
+    document = openapi(make_registry(Settings(max_subject=7), Machine()), BASE, "c")
+    send = schema_in(operations(document)["/api/tools/msg_send"]["requestBody"])
+    assert send["properties"]["subject"]["maxLength"] == 7
+
+
+def test_every_status_that_an_error_has_is_declared(document: Json) -> None:
+    known = errors()
+    assert set(NOT_OF_THE_API) <= set(known)
+    assert {status for code, (status, _) in known.items() if code not in NOT_OF_THE_API} == set(STATUSES)
+    for operation in operations(document).values():
+        assert set(operation["responses"]) == {"200"} | {str(status) for status in STATUSES}
+
+
+def test_headers_stand_at_the_statuses_that_send_them(document: Json) -> None:
+    told = {
+        name: sorted(response.get("headers", {}))
+        for name, response in document["components"]["responses"].items()
+    }
+    assert {name: headers for name, headers in told.items() if headers} == {
+        "Unauthenticated": ["WWW-Authenticate"],
+        "MethodNotAllowed": ["Allow"],
+        "TooManyRequests": ["Retry-After"],
+        "Unavailable": ["Retry-After"],
+    }
+
+
+def test_it_is_served_to_agents_and_to_the_admin(app: Flask, sqlite_store: Store) -> None:
+    browser = browser_of(app)
+    log_in(browser, sqlite_store)
+    answers = [
+        browser.get("/api/openapi.json"),
+        browser_of(app).get("/api/openapi.json", headers=bearer(agent_key(sqlite_store))),
+    ]
+    for answer in answers:
+        document = json_of(answer)
+        assert document["servers"] == [{"url": BASE}]
+        cookie = document["components"]["securitySchemes"]["cookie"]["name"]
+        assert browser.get_cookie(cookie, domain="127.0.0.1") is not None
+
+
+def test_it_names_the_public_address_where_there_is_one(sqlite_store: Store) -> None:
+    settings = replace(sqlite_store.settings, url="https://rooms.example.org/")
+    with closing(Runtime(settings, clock=sqlite_store.clock)) as runtime:
+        client = browser_of(create_app(settings, runtime, RUNNING))
+        document = json_of(client.get("/api/openapi.json", headers=bearer(RUNNING.token)))
+    assert document["servers"] == [{"url": "https://rooms.example.org"}]
+
+
+def test_who_has_it_already_is_not_sent_it_again(client: FlaskClient) -> None:
+    headers = bearer(RUNNING.token)
+    first = client.get("/api/openapi.json", headers=headers)
+    again = client.get("/api/openapi.json", headers={**headers, "If-None-Match": first.headers["ETag"]})
+    assert (first.status_code, again.status_code, again.data) == (200, 304, b"")
+    other = client.get("/api/openapi.json", headers={**headers, "If-None-Match": '"other"'})
+    assert other.data == first.data
