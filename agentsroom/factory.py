@@ -31,6 +31,7 @@ from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.live import MakePage, live_routes, live_url
 from agentsroom.gateways.running import Running, own_command
+from agentsroom.gateways.wire import MOST_BODY
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
 from agentsroom.runtime import Runtime
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 LOGIN_DAYS = 90
 FAILED_LOGINS = "5 per minute"
 """Per address; a login that works does not count."""
-_MOST_BYTES = 4 * 2**20
 
 
 class Store(SQLAlchemy):
@@ -113,7 +113,7 @@ def _configure(app: Flask, settings: Settings) -> None:
     app.url_map.merge_slashes = False  # a room's name may hold two of them
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.config.update(
-        MAX_CONTENT_LENGTH=_MOST_BYTES,
+        MAX_CONTENT_LENGTH=MOST_BODY,
         PERMANENT_SESSION_LIFETIME=LOGIN_DAYS * 86_400,
         # A cookie belongs to a host, whatever the port: two homes on one machine need two names.
         SESSION_COOKIE_NAME=f"agents_room_{hashlib.sha256(bytes(settings.home_path)).hexdigest()[:8]}",

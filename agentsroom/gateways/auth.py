@@ -1,4 +1,4 @@
-"""Who calls over HTTP, and whether the route lets them: Host, Origin, credentials, audience, CSRF, headers.
+"""Who calls over HTTP, and whether the route lets them: Host, Origin, credentials, audience, CSRF.
 
 Each view declares its audience (access/routes.py). A route that declares nobody stops the app from starting.
 """
@@ -6,9 +6,9 @@ Each view declares its audience (access/routes.py). A route that declares nobody
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from flask import Flask, Response, current_app, g, redirect, request, session
+from flask import Flask, current_app, g, redirect, request, session
 from flask_wtf.csrf import CSRFError, CSRFProtect
-from werkzeug.exceptions import UnsupportedMediaType
+from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 from werkzeug.wrappers import Response as AnyResponse
 
 from agentsroom.access import service as access
@@ -19,30 +19,14 @@ from agentsroom.core.ids import same_secret, secret_hash
 from agentsroom.core.principals import Kind, Principal
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.errors import is_for_programs, wants_page
+from agentsroom.gateways.headers import add_headers
 from agentsroom.gateways.hosts import Addresses
 from agentsroom.gateways.permits import Permit, Permits
+from agentsroom.gateways.wire import MOST_BODY
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _OWNER = Principal("admin", access.DEFAULT_TEAM, access.DEFAULT_AGENT)
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-        "base-uri 'none'",
-    )
-)
-_HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
 
 
 class UndeclaredRoute(Exception):
@@ -80,11 +64,13 @@ class Gate:
         app.config["WTF_CSRF_SSL_STRICT"] = False  # we send no Referer; Origin is checked instead
         self._csrf.init_app(app)
         app.before_request(self.let_in)
-        app.after_request(_add_headers)
+        app.after_request(add_headers)
 
     def let_in(self) -> AnyResponse | None:
         """Raises, or sends to the login, unless the caller may do what the request asks."""
         self.addresses.check_host(request.environ.get("HTTP_HOST", ""))
+        if (request.content_length or 0) > MOST_BODY:
+            raise RequestEntityTooLarge
         if request.url_rule is None:
             return None  # there is no such route: 404 for everybody
         audience = audience_of(_view_of(request.endpoint))
@@ -192,12 +178,3 @@ def check_declared(app: Flask) -> None:
 def _view_of(endpoint: str | None) -> Callable[..., Any]:
     assert endpoint is not None
     return current_app.view_functions[endpoint]
-
-
-def _add_headers(response: Response) -> Response:
-    for name, value in _HEADERS.items():
-        response.headers.setdefault(name, value)
-    if response.mimetype == "text/html":
-        response.vary.add("HX-Request")
-        response.headers.setdefault("Cache-Control", "no-cache, private")
-    return response

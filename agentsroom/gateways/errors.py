@@ -18,17 +18,22 @@ _ONLY_HTTP = {
         "The request is none that is taken here; the status may be another 4xx that says more.",
     ),
     405: ("method_not_allowed", "The address takes no such method; `Allow` names those that it takes."),
+    408: ("too_slow", "The request did not come in time."),
     413: ("too_large", "The request is bigger than what is taken."),
+    414: ("address_too_long", "The address is longer than what is taken."),
     415: ("unsupported_media_type", "The body is of a type that is not taken."),
+    431: ("headers_too_large", "The headers are more than what is taken."),
     500: ("internal", "Something broke in the server; its output says more, and nothing was half-written."),
 }
 """The codes that no error of ours has, and what each means."""
 _CODES = {one.status: one.code for one in (Unauthenticated, Forbidden, NotFound, TooManyRequests)} | {
     status: code for status, (code, _) in _ONLY_HTTP.items()
 }
+FAULT = "Something broke in the server."
 _MESSAGES = {
     404: ("Nothing is here.", "Look at the address, or start from the rooms."),
     405: ("This address takes no such request.", None),
+    408: ("The request did not come in time.", "Send it again, all of it at once."),
     413: ("That is more than is taken.", None),
     429: ("Too many tries in a short time.", "Wait a minute, then try again."),
 }
@@ -44,6 +49,11 @@ def render_errors(app: Flask) -> None:
 def http_errors() -> list[tuple[str, int, str]]:
     """Code, status and meaning of each error that only HTTP has."""
     return [(code, status, meaning) for status, (code, meaning) in _ONLY_HTTP.items()]
+
+
+def code_of(status: int) -> str:
+    """The code of an error that HTTP alone has."""
+    return _CODES.get(status) or _CODES[400 if status < 500 else 500]
 
 
 def is_for_programs() -> bool:
@@ -67,8 +77,7 @@ def _of_http(error: HTTPException) -> Response:
     if status < 400:
         return make_response(error.get_response())
     message, hint = _MESSAGES.get(status, (error.description or error.name, None))
-    code = _CODES.get(status) or _CODES[400 if status < 500 else 500]
-    answer = {"code": code, "message": message}
+    answer = {"code": code_of(status), "message": message}
     rendered = _render(status, answer if hint is None else {**answer, "hint": hint})
     for name in ("Allow", "Retry-After"):
         if value := error.get_response().headers.get(name):
@@ -79,7 +88,7 @@ def _of_http(error: HTTPException) -> Response:
 def _of_a_fault(error: Exception) -> Response:
     _logger.error("%s %s failed", request.method, request.path, exc_info=error)
     hint = "The server's output says more. Try again; nothing was half-written."
-    return _render(500, {"code": _CODES[500], "message": "Something broke in the server.", "hint": hint})
+    return _render(500, {"code": code_of(500), "message": FAULT, "hint": hint})
 
 
 def _render(status: int, answer: dict[str, Any]) -> Response:
