@@ -30,6 +30,7 @@ from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.live import MakePage, live_routes, live_url
+from agentsroom.gateways.pace import FAILED_LOGINS
 from agentsroom.gateways.running import Running, own_command
 from agentsroom.gateways.wire import MOST_BODY
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 LOGIN_DAYS = 90
-FAILED_LOGINS = "5 per minute"
-"""Per address; a login that works does not count."""
 
 
 class Store(SQLAlchemy):
@@ -86,7 +85,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None, running: Runn
     store.init_app(app)
     Htmx(app)
     limiter = Limiter(get_remote_address, app=app, storage_uri="memory://", headers_enabled=True)
-    gate = Gate(settings, running.port, running.token, runtime.database)
+    gate = Gate(settings, running.port, running.token, runtime.database, limiter.limiter)
     gate.guard(app)
     render_errors(app)
     build = _build_id()
@@ -99,7 +98,9 @@ def create_app(settings: Settings, runtime: Runtime | None = None, running: Runn
         own_command=own_command(),
     )
     _add_own_routes(app, store)
-    slowed = limiter.limit(FAILED_LOGINS, deduct_when=lambda response: response.status_code == 401)
+    slowed = limiter.limit(
+        f"{FAILED_LOGINS} per minute", deduct_when=lambda response: response.status_code == 401
+    )
     app.register_blueprint(login_pages(runtime.database, running.token, slowed))
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
     _add_live(app, runtime, gate, {"instanceId": running.instance_id, "buildId": build})
