@@ -22,6 +22,7 @@ from werkzeug.wrappers import Response
 from agentsroom import __version__
 from agentsroom.access.pages import HOME, login_pages
 from agentsroom.access.routes import allow, public
+from agentsroom.core.database import Database
 from agentsroom.core.errors import AgentsRoomError, StoreUnavailable
 from agentsroom.core.html import dom_id
 from agentsroom.core.ids import random_base62, random_session_id
@@ -97,7 +98,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None, running: Runn
         build_id=build,
         own_command=own_command(),
     )
-    _add_own_routes(app, store)
+    _add_own_routes(app, store, runtime.database)
     slowed = limiter.limit(
         f"{FAILED_LOGINS} per minute", deduct_when=lambda response: response.status_code == 401
     )
@@ -125,7 +126,7 @@ def _configure(app: Flask, settings: Settings) -> None:
     )
 
 
-def _add_own_routes(app: Flask, store: Store) -> None:
+def _add_own_routes(app: Flask, store: Store, database: Database) -> None:
     public(app.view_functions["static"])
 
     @app.get("/")
@@ -138,6 +139,7 @@ def _add_own_routes(app: Flask, store: Store) -> None:
     def healthz() -> dict[str, str]:
         """Whether the store can be read; why not is for `agents-room doctor`, since strangers may ask."""
         try:
+            _ = database.engine  # is it still there?
             store.session.scalar(select(Event.id).limit(1))
         except (AgentsRoomError, SQLAlchemyError) as error:
             raise StoreUnavailable(

@@ -8,6 +8,7 @@ from htmx_flask.requests import HtmxAwareRequest
 from werkzeug.exceptions import HTTPException
 
 from agentsroom.core.errors import AgentsRoomError, Forbidden, NotFound, TooManyRequests, Unauthenticated
+from agentsroom.core.scrub import scrub_tokens
 
 _logger = logging.getLogger(__name__)
 
@@ -92,10 +93,13 @@ def _of_a_fault(error: Exception) -> Response:
 
 
 def _render(status: int, answer: dict[str, Any]) -> Response:
+    """An error tells what came; a token that came as an argument is not repeated."""
     if wants_page():
-        response = make_response(render_template("error.html", error=answer, status=status))
+        text = render_template("error.html", error=answer, status=status)
+        response = make_response(scrub_tokens(text))
     else:
         response = jsonify(error=answer)
+        response.set_data(scrub_tokens(response.get_data(as_text=True)))
     response.status_code = status
     if "retry_after" in answer:
         response.headers["Retry-After"] = str(answer["retry_after"])

@@ -30,26 +30,31 @@ class Raw:
         self._file = self._socket.makefile("rb")
 
     def send(self, data: bytes) -> None:
-        """`$HOST` stands for the server's own Host."""
+        """`$HOST` stands for the server's own Host, also in an address."""
         self._socket.sendall(data.replace(b"$HOST", self.host))
 
     def ask(self, data: bytes) -> Answer:
         self.send(data)
-        return self.answer()
+        return self.answer(has_body=not data.startswith(b"HEAD "))
 
-    def answer(self) -> Answer:
-        """The next answer; its body is as long as it says, or, where it does not say, as there is."""
+    def answer(self, *, has_body: bool = True) -> Answer:
+        """The next answer; of a stream its first message."""
         first = self._file.readline().split()
         assert first, "the connection was closed without an answer"
         headers: dict[str, str] = {}
         while line := self._file.readline().strip():
             name, _, value = line.decode("latin-1").partition(": ")
             headers[name.lower()] = value
+        status = int(first[1])
+        return Answer(status, headers, self._body(headers) if has_body and status not in (204, 304) else b"")
+
+    def _body(self, headers: dict[str, str]) -> bytes:
+        """As long as the headers say, or, where they do not say, as there is."""
+        if headers.get("content-type", "").startswith("text/event-stream"):
+            lines = iter(self._file.readline, b"\n")
+            return b"".join(lines)
         length = headers.get("content-length")
-        is_bare = first[1] in (b"204", b"304")
-        return Answer(
-            int(first[1]), headers, b"" if is_bare else self._file.read(int(length) if length else -1)
-        )
+        return self._file.read(int(length) if length else -1)
 
     def is_closed(self) -> bool:
         """Whether nothing more comes; waits for the end."""
