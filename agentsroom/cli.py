@@ -93,8 +93,10 @@ def cli() -> None:
 
 
 def _open() -> "Runtime":
+    from agentsroom.core.logs import log_to_stderr
     from agentsroom.runtime import Runtime
 
+    log_to_stderr("agents-room: %(message)s")
     return Runtime(load_settings())
 
 

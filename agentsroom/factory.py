@@ -21,6 +21,7 @@ from werkzeug.wrappers import Response
 from agentsroom import __version__
 from agentsroom.access.pages import HOME, login_pages
 from agentsroom.access.routes import allow, public
+from agentsroom.core.database import Database
 from agentsroom.core.errors import AgentsRoomError, StoreUnavailable
 from agentsroom.core.files import shipped_folder
 from agentsroom.core.html import dom_id
@@ -33,7 +34,9 @@ from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.features import RuntimeFeatures
 from agentsroom.gateways.live import MakePage, live_routes, live_url
 from agentsroom.gateways.mcp_http import McpHttp, mcp_routes
+from agentsroom.gateways.pace import FAILED_LOGINS
 from agentsroom.gateways.running import Running, own_command
+from agentsroom.gateways.wire import MOST_BODY
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
 from agentsroom.runtime import Runtime
@@ -42,9 +45,6 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 LOGIN_DAYS = 90
-FAILED_LOGINS = "5 per minute"
-"""Per address; a login that works does not count."""
-_MOST_BYTES = 4 * 2**20
 
 
 class Store(SQLAlchemy):
@@ -98,7 +98,7 @@ def create_app(
     store.init_app(app)
     Htmx(app)
     limiter = Limiter(get_remote_address, app=app, storage_uri="memory://", headers_enabled=True)
-    gate = Gate(settings, running.port, running.token, runtime.database)
+    gate = Gate(settings, running.port, running.token, runtime.database, limiter.limiter)
     gate.guard(app)
     render_errors(app)
     build = _build_id()
@@ -110,8 +110,10 @@ def create_app(
         build_id=build,
         own_command=own_command(),
     )
-    _add_own_routes(app, store)
-    slowed = limiter.limit(FAILED_LOGINS, deduct_when=lambda response: response.status_code == 401)
+    _add_own_routes(app, store, runtime.database)
+    slowed = limiter.limit(
+        f"{FAILED_LOGINS} per minute", deduct_when=lambda response: response.status_code == 401
+    )
     app.register_blueprint(login_pages(runtime.database, running.token, slowed))
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
     _add_live(app, runtime, gate, {"instanceId": running.instance_id, "buildId": build})
@@ -127,7 +129,7 @@ def _configure(app: Flask, settings: Settings) -> None:
     app.url_map.merge_slashes = False  # a room's name may hold two of them
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.config.update(
-        MAX_CONTENT_LENGTH=_MOST_BYTES,
+        MAX_CONTENT_LENGTH=MOST_BODY,
         PERMANENT_SESSION_LIFETIME=LOGIN_DAYS * 86_400,
         # A cookie belongs to a host, whatever the port: two homes on one machine need two names.
         SESSION_COOKIE_NAME=f"agents_room_{hashlib.sha256(bytes(settings.home_path)).hexdigest()[:8]}",
@@ -138,7 +140,7 @@ def _configure(app: Flask, settings: Settings) -> None:
     )
 
 
-def _add_own_routes(app: Flask, store: Store) -> None:
+def _add_own_routes(app: Flask, store: Store, database: Database) -> None:
     public(app.view_functions["static"])
 
     @app.get("/")
@@ -151,6 +153,7 @@ def _add_own_routes(app: Flask, store: Store) -> None:
     def healthz() -> dict[str, str]:
         """Whether the store can be read; why not is for `agents-room doctor`, since strangers may ask."""
         try:
+            _ = database.engine  # is it still there?
             store.session.scalar(select(Event.id).limit(1))
         except (AgentsRoomError, SQLAlchemyError) as error:
             raise StoreUnavailable(

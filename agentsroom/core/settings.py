@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -60,6 +61,9 @@ class Settings:
     max_ttl_s: int = _setting(2_592_000, "seconds that a message may live", least=1)
     max_lease_s: int = _setting(604_800, "seconds that a lease may run", least=1)
 
+    max_calls: int = _setting(
+        60_000, "calls a minute to /api and /mcp with one key or one login; 0: no limit"
+    )
     max_streams: int = _setting(10_000, "streams that one key or one login has open at a time", least=1)
 
     @property
@@ -110,8 +114,7 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
 
 def _check(settings: Settings) -> None:
     """What one field alone does not tell. Raises SettingsError."""
-    parts = urlsplit(settings.url)
-    if settings.url and (parts.scheme not in ("http", "https") or not parts.hostname):
+    if settings.url and not _is_base_address(settings.url):
         raise SettingsError(
             f"AGENTS_ROOM_URL={settings.url}: an address such as https://rooms.example.org is needed."
         )
@@ -123,11 +126,36 @@ def _check(settings: Settings) -> None:
     unknown = [name for name in settings.tool_sets if name not in TOOL_SETS]
     if unknown or not settings.tool_sets:
         raise SettingsError(f"AGENTS_ROOM_TOOLS={settings.tools}: sets of tools are {', '.join(TOOL_SETS)}.")
-    if settings.auth == "off" and settings.host not in ("127.0.0.1", "::1", "localhost"):
+    if settings.auth == "off" and (beyond := _ways_from_beyond(settings)):
         raise SettingsError(
-            f"AGENTS_ROOM_AUTH=off lets everybody in, so it is accepted on loopback only, not on {settings.host}.",
-            hint="Leave AGENTS_ROOM_AUTH unset, or set AGENTS_ROOM_HOST=127.0.0.1.",
+            f"AGENTS_ROOM_AUTH=off lets everybody in, so it is accepted on loopback only, not with {beyond}.",
+            hint=f"Leave AGENTS_ROOM_AUTH or {beyond.partition('=')[0]} unset.",
         )
+
+
+def _is_base_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # such as a port that is no number
+        return False
+
+
+def _ways_from_beyond(settings: Settings) -> str:
+    """The setting by which others than this machine's users reach the server; empty when there is none."""
+    public = urlsplit(settings.url).hostname
+    if not _is_loopback(settings.host):
+        return f"AGENTS_ROOM_HOST={settings.host}"
+    if public is not None and not _is_loopback(public):
+        return f"AGENTS_ROOM_URL={settings.url}"
+    return f"AGENTS_ROOM_PROXIES={settings.proxies}" if settings.proxies else ""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # another name
+        return False
 
 
 def _parse(variable: str, text: str, setting: "Field[Any]") -> Any:

@@ -1,4 +1,4 @@
-"""Who calls over HTTP, and whether the route lets them: Host, Origin, credentials, audience, CSRF, headers.
+"""Who calls over HTTP, and whether the route lets them: Host, Origin, credentials, audience, CSRF.
 
 Each view declares its audience (access/routes.py). A route that declares nobody stops the app from starting.
 """
@@ -6,9 +6,10 @@ Each view declares its audience (access/routes.py). A route that declares nobody
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from flask import Flask, Response, current_app, g, redirect, request, session
+from flask import Flask, current_app, g, redirect, request, session
 from flask_wtf.csrf import CSRFError, CSRFProtect
-from werkzeug.exceptions import UnsupportedMediaType
+from limits.strategies import RateLimiter
+from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 from werkzeug.wrappers import Response as AnyResponse
 
 from agentsroom.access import service as access
@@ -19,30 +20,15 @@ from agentsroom.core.ids import same_secret, secret_hash
 from agentsroom.core.principals import Kind, Principal
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.errors import is_for_programs, wants_page
+from agentsroom.gateways.headers import add_headers
 from agentsroom.gateways.hosts import Addresses
+from agentsroom.gateways.pace import Pace
 from agentsroom.gateways.permits import Permit, Permits
+from agentsroom.gateways.wire import MOST_BODY
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _OWNER = Principal("admin", access.DEFAULT_TEAM, access.DEFAULT_AGENT)
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-        "base-uri 'none'",
-    )
-)
-_HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
 
 
 class UndeclaredRoute(Exception):
@@ -65,10 +51,13 @@ class Credentials(NamedTuple):
 class Gate:
     """Stands before every route of an app."""
 
-    def __init__(self, settings: Settings, port: int, token: str, database: Database) -> None:
+    def __init__(
+        self, settings: Settings, port: int, token: str, database: Database, limiter: RateLimiter
+    ) -> None:
         self._settings = settings
         self._token_hash = secret_hash(token)
         self._database = database
+        self._pace = Pace(limiter, settings.max_calls)
         self._permits = Permits(settings.max_streams)
         self.addresses = Addresses(settings, port)
         self._csrf = CSRFProtect()
@@ -80,11 +69,13 @@ class Gate:
         app.config["WTF_CSRF_SSL_STRICT"] = False  # we send no Referer; Origin is checked instead
         self._csrf.init_app(app)
         app.before_request(self.let_in)
-        app.after_request(_add_headers)
+        app.after_request(add_headers)
 
     def let_in(self) -> AnyResponse | None:
         """Raises, or sends to the login, unless the caller may do what the request asks."""
         self.addresses.check_host(request.environ.get("HTTP_HOST", ""))
+        if (request.content_length or 0) > MOST_BODY:
+            raise RequestEntityTooLarge
         if request.url_rule is None:
             return None  # there is no such route: 404 for everybody
         audience = audience_of(_view_of(request.endpoint))
@@ -93,20 +84,28 @@ class Gate:
         if audience == EVERYBODY:
             self._check_csrf()
             return None
-        g.credentials = credentials
         try:
-            g.principal = self.principal_of(credentials)
+            principal = self.principal_of(credentials)
         except Unauthenticated:
+            if credentials.by == "bearer":
+                self._pace.count_wrong_key(request.remote_addr or "")
             if not wants_page() or request.method != "GET":
                 raise
             return redirect("/login")
-        if audience is None or g.principal.kind not in audience:
+        g.credentials, g.principal = credentials, principal
+        if audience is None or principal.kind not in audience:
             raise Forbidden("You may not do this.", hint="Sign in as the admin, in the browser.")
+        self._check_request(credentials)
+        return None
+
+    def _check_request(self, credentials: Credentials) -> None:
+        """What somebody who may call the route must keep to."""
         if is_for_programs():
-            _check_json()
+            self._pace.count_call(_holder())
+            if request.method in _WITH_BODY and request.mimetype != "application/json":
+                raise UnsupportedMediaType("JSON is taken here, with Content-Type: application/json.")
         if credentials.by == "cookie" or not (credentials.by == "bearer" or is_for_programs()):
             self._check_csrf()
-        return None
 
     def principal_of(self, credentials: Credentials) -> Principal:
         """Raises Unauthenticated."""
@@ -163,12 +162,6 @@ class Gate:
             ) from error
 
 
-def _check_json() -> None:
-    """What another site's form can send is refused, whoever is asked to carry it. Raises UnsupportedMediaType."""
-    if request.method in _WITH_BODY and not request.is_json:
-        raise UnsupportedMediaType("JSON is taken here, with Content-Type: application/json.")
-
-
 def credentials_of_request() -> Credentials:
     """A Bearer header wins over a cookie."""
     scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
@@ -176,6 +169,13 @@ def credentials_of_request() -> Credentials:
         return Credentials("bearer", secret.strip())
     login = session.get(LOGIN)
     return Credentials("cookie", login) if isinstance(login, str) else Credentials("nothing", "")
+
+
+def _holder() -> str:
+    """Whose calls and streams count together: those of a login, of an agent, or of the token of serve.json."""
+    credentials: Credentials = g.credentials
+    principal: Principal = g.principal
+    return credentials.secret if credentials.by == "cookie" else f"{principal.kind} {principal.agent_id}"
 
 
 def check_declared(app: Flask) -> None:
@@ -192,12 +192,3 @@ def check_declared(app: Flask) -> None:
 def _view_of(endpoint: str | None) -> Callable[..., Any]:
     assert endpoint is not None
     return current_app.view_functions[endpoint]
-
-
-def _add_headers(response: Response) -> Response:
-    for name, value in _HEADERS.items():
-        response.headers.setdefault(name, value)
-    if response.mimetype == "text/html":
-        response.vary.add("HX-Request")
-        response.headers.setdefault("Cache-Control", "no-cache, private")
-    return response

@@ -26,6 +26,7 @@ from agentsroom.core.feed import (
 )
 from agentsroom.core.html import Partial
 from agentsroom.core.principals import Kind, Principal
+from agentsroom.core.scrub import scrub_tokens
 from agentsroom.gateways.permits import Permit
 
 HEARTBEAT_S = 15.0
@@ -181,7 +182,7 @@ def live_routes(
 
 def live_url(since: int) -> str:
     """The stream of the page that is rendered now, from the newest event on that the page knows."""
-    query = f"?{request.query_string.decode()}" if request.query_string else ""
+    query = f"?{scrub_tokens(request.query_string.decode())}" if request.query_string else ""
     return "/live?" + urlencode({"page": quote(request.path) + query, "since": since})
 
 

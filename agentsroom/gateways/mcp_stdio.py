@@ -4,7 +4,6 @@ The store is loaded behind the first answer, since importing it takes longer tha
 in the order in which they came; one that only reads runs beside the others, so that a wait holds up nobody.
 """
 
-import logging
 import os
 import queue
 import signal
@@ -19,6 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from agentsroom.core.errors import AgentsRoomError, UnknownTool
+from agentsroom.core.logs import log_to_stderr
 from agentsroom.core.principals import Principal, this_process
 from agentsroom.core.settings import Settings, load_settings
 from agentsroom.gateways import jsonrpc, rpc
@@ -45,7 +45,7 @@ def serve_stdio() -> int:
 
     Messages alone reach stdout: what others print goes to stderr.
     """
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="agents-room: %(message)s")
+    log_to_stderr("agents-room: %(message)s")
     try:
         settings = load_settings()
     except AgentsRoomError as error:

@@ -24,6 +24,7 @@ from agentsroom.access import service as access
 from agentsroom.core.backends import Backend, backend_for
 from agentsroom.core.errors import Conflict, NotWritable
 from agentsroom.core.ids import random_base62, random_session_id
+from agentsroom.core.logs import SERVER_FORMAT, log_to_stderr
 from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.running import Running, own_command, running_server, write_serve_json
 from agentsroom.gateways.watching import watch_store
@@ -49,6 +50,7 @@ def serve(settings: Settings, make_app: MakeApp, *, backend: Backend | None = No
 
     Raises AlreadyServed, PortTaken, and what opening the store raises.
     """
+    log_to_stderr(SERVER_FORMAT)
     make_home(settings)
     with _only_server_of(settings), contextlib.closing(listen(settings)) as listener:
         writer = ThreadPool(1)

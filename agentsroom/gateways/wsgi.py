@@ -1,20 +1,46 @@
-"""gevent's WSGI server as we run it: knows the connections that idle, tells a stream when its client hung up."""
+"""gevent's WSGI server as we run it: strict and in time with what comes, tells a stream when its client hung up.
+
+Who sends half a request, or takes no answer, is let go after a while; an idle connection stays open for minutes.
+"""
 
 import contextlib
+import json
+import logging
 import socket
-from collections.abc import Callable
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any, Literal
 
 import gevent
+from gevent import GreenletExit, Timeout
 from gevent.pool import Pool
-from gevent.pywsgi import WSGIHandler, WSGIServer
+from gevent.pywsgi import Input, OldMessage, WSGIHandler, WSGIServer
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTimeout
 
 from agentsroom.core.errors import Conflict
 from agentsroom.core.settings import Settings
+from agentsroom.gateways.errors import FAULT, code_of
+from agentsroom.gateways.headers import HEADERS, NOT_KEPT
 from agentsroom.gateways.live import WHEN_GONE
+from agentsroom.gateways.wire import MOST_BODY, MOST_LINE, Refused, read_head
+
+HEAD_S = 30.0
+"""Seconds in which a request's line and headers come; a new connection says its first word as soon."""
+BODY_S = 60.0
+"""Seconds in which a request's body comes."""
+UNREAD_S = 2.0
+"""Seconds for which the rest of a refused request is still taken, so that no reset overtakes the answer."""
+SEND_S = 120.0
+"""Seconds for which a client may take nothing of its answer."""
+IDLE_S = 300.0
+"""Seconds for which a connection stays open between two requests."""
 
 _MOST_CONNECTIONS = 20_000
 _READABLE = 1  # libev's EV_READ
+_PIECE = 65_536
+
+_logger = logging.getLogger(__name__)
 
 
 class PortTaken(Conflict):
@@ -23,23 +49,151 @@ class PortTaken(Conflict):
     code = "port_taken"
 
 
+class Body(Input):
+    """What follows a request's head.
+
+    Raises RequestTimeout when it does not come in time, RequestEntityTooLarge when chunks make it too big.
+    """
+
+    def __init__(self, plain: Input) -> None:
+        super().__init__(plain.rfile, plain.content_length, plain.socket, plain.chunked_input)
+        self._deadline = time.monotonic() + BODY_S
+        self._is_broken = False
+        self._taken = 0
+
+    @property
+    def unread(self) -> float:
+        """Bytes that are still to come; infinity where nobody knows how many."""
+        if self._is_broken or (self.chunked_input and self.chunk_length != 0):
+            return float("inf")
+        return 0 if self.chunked_input else (self.content_length or 0) - self.position
+
+    def read(self, length: int | None = None) -> bytes:
+        with self._in_time():
+            data = super().read(length)
+            self._taken += len(data)
+            # Who reads stops at the limit, and would take what it has for the whole.
+            if self._taken >= MOST_BODY and self.unread and super().read(1):
+                raise RequestEntityTooLarge
+            return data
+
+    def readline(self, size: int | None = None) -> bytes:
+        with self._in_time():
+            return super().readline(size)
+
+    @contextlib.contextmanager
+    def _in_time(self) -> Iterator[None]:
+        if not self.unread:
+            yield
+            return
+        try:
+            with Timeout(max(0.001, self._deadline - time.monotonic()), RequestTimeout()):
+                yield
+        except (OSError, HTTPException):
+            self._is_broken = True
+            raise
+
+    def _discard(self) -> None:
+        """Takes what the application left, as far as it comes at once; gevent calls it after the answer."""
+        self.send_100_continue_enabled = False
+        self._deadline = min(self._deadline, time.monotonic() + UNREAD_S)
+        with contextlib.suppress(OSError, HTTPException):
+            while self.unread and time.monotonic() < self._deadline and self.read(_PIECE):
+                gevent.sleep(0)  # a sender without a pause must not stop the others
+
+
 class Handler(WSGIHandler):
     """One connection."""
 
     server: "Server"
+    wsgi_input: Body
+    _late: Timeout
+    _is_new = True
 
-    def get_environ(self) -> dict[str, Any]:
-        return {**super().get_environ(), WHEN_GONE: self._when_gone}
+    def handle(self) -> None:
+        """Answers one request after the other."""
+        with contextlib.suppress(OSError):  # it hung up before it was answered
+            super().handle()
 
-    def read_requestline(self) -> Any:
+    def handle_one_request(self) -> tuple[str, bytes] | Literal[True] | None:
+        """Reads a request and answers it; None ends the connection."""
+        self._late = Timeout(HEAD_S)
+        try:
+            return super().handle_one_request()
+        except Refused as refused:
+            self._end_with(refused.status, refused.message)
+        except Timeout as timeout:
+            if timeout is not self._late:
+                raise
+            self._end_with(408, f"A request’s head has to come within {HEAD_S:g} seconds.")
+        finally:
+            self._late.close()
+            self.server.idle.discard(self.socket)
+        return None
+
+    def read_requestline(self) -> str:
         """Between two requests the connection counts as idle; none is begun once the server stops."""
         if self.server.is_stopping:
-            return b""
+            return ""
         self.server.idle.add(self.socket)
-        try:
-            return super().read_requestline()
-        finally:
-            self.server.idle.discard(self.socket)
+        self.socket.settimeout(HEAD_S if self._is_new else IDLE_S)
+        if not self.rfile.peek(1):
+            return ""
+        self.socket.settimeout(SEND_S)
+        self._is_new = False
+        self._late.start()
+        return self.rfile.readline(MOST_LINE + 1).decode("latin-1")
+
+    def read_request(self, raw_requestline: str) -> Any:
+        """Takes over what the head says. Raises Refused."""
+        head = read_head(raw_requestline.encode("latin-1"), self.rfile)
+        self._late.cancel()
+        self.server.idle.discard(self.socket)
+        self.command, self.path, self.request_version = head.method, head.target, head.version
+        self.headers = OldMessage()
+        for name, value in head.fields:
+            self.headers[name] = value
+        self.content_length, self.close_connection = head.length or 0, head.is_last
+        return True
+
+    def _handle_client_error(self, ex: Exception) -> Any:
+        """gevent tells us so what read_request raised."""
+        raise ex
+
+    def get_environ(self) -> dict[str, Any]:
+        environ = {**super().get_environ(), WHEN_GONE: self._when_gone}
+        self.wsgi_input = Body(self.wsgi_input)
+        if environ["wsgi.input_terminated"]:
+            environ["wsgi.input"] = self.wsgi_input
+        return environ
+
+    def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        """An answer to a request that is not read to its end is the connection's last."""
+        if self.wsgi_input.unread > _PIECE:
+            headers = [*headers, ("Connection", "close")]
+        return super().start_response(status, headers, exc_info)
+
+    def handle_one_response(self) -> None:
+        """Lets the application answer."""
+        super().handle_one_response()
+        if self.wsgi_input.unread:
+            self.close_connection = True
+
+    def handle_error(self, *raised: Any) -> None:
+        """What the application raised while it answered; TimeoutError: the client took nothing for too long."""
+        if not isinstance(raised[1], GreenletExit | TimeoutError):
+            _logger.error("%s %s failed", self.command, self.path, exc_info=raised)
+            if not self.headers_sent:
+                self.socket.sendall(_answer(500, FAULT))
+        self.close_connection = True
+
+    def _end_with(self, status: int, message: str) -> None:
+        """The last that this connection is told."""
+        self.socket.sendall(_answer(status, message))
+        self.socket.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(Timeout), Timeout(UNREAD_S):
+            while self.socket.recv(_PIECE):
+                gevent.sleep(0)
 
     def _when_gone(self, act: Callable[[], None]) -> Callable[[], None]:
         """Calls `act` when the client hangs up; gives a function that stops watching."""
@@ -69,7 +223,8 @@ class Server(WSGIServer):
     """Serves an app on a listening socket until it is told to stop."""
 
     def __init__(self, listener: socket.socket, app: Any) -> None:
-        super().__init__(listener, app, log=None, spawn=Pool(_MOST_CONNECTIONS), handler_class=Handler)
+        pool = Pool(_MOST_CONNECTIONS)
+        super().__init__(listener, app, log=None, error_log=_logger, spawn=pool, handler_class=Handler)
         self.idle: set[socket.socket] = set()
         self.is_stopping = False
 
@@ -100,3 +255,20 @@ def listen(settings: Settings) -> socket.socket:
             hint="Set AGENTS_ROOM_PORT to a free port (0 takes any), or end the program that has it.",
         ) from error
     return listener
+
+
+def _answer(status: int, message: str) -> bytes:
+    """A whole answer, of a request that the application never saw or could not answer."""
+    body = json.dumps({"error": {"code": code_of(status), "message": message}}).encode() + b"\n"
+    headers = {
+        **HEADERS,
+        "Cache-Control": NOT_KEPT,
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+    }
+    lines = [
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + body

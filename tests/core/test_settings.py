@@ -36,7 +36,38 @@ def test_a_bad_value_is_refused_with_what_is_taken(variable: str, value: str, ta
         load_settings({variable: value})
 
 
-def test_no_authentication_is_accepted_on_loopback_only() -> None:
-    assert load_settings({"AGENTS_ROOM_AUTH": "off"}).auth == "off"
-    with pytest.raises(SettingsError, match="loopback"):
-        load_settings({"AGENTS_ROOM_AUTH": "off", "AGENTS_ROOM_HOST": "192.0.2.1"})
+@pytest.mark.parametrize(
+    "url", ["rooms.example", "ftp://rooms.example", "http://", "http://x:port", "http://[::"]
+)
+def test_a_public_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(SettingsError, match="an address such as https"):
+        load_settings({"AGENTS_ROOM_URL": url})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"AGENTS_ROOM_HOST": "::1"},
+        {"AGENTS_ROOM_HOST": "localhost"},
+        {"AGENTS_ROOM_HOST": "127.0.0.2"},
+        {"AGENTS_ROOM_URL": "http://127.0.0.1:8765"},
+    ],
+)
+def test_no_authentication_is_accepted_on_loopback(more: dict[str, str]) -> None:
+    assert load_settings({"AGENTS_ROOM_AUTH": "off", **more}).auth == "off"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("AGENTS_ROOM_HOST", "192.0.2.1"),
+        ("AGENTS_ROOM_HOST", "::"),
+        ("AGENTS_ROOM_HOST", "box.example"),
+        ("AGENTS_ROOM_URL", "https://rooms.example.org"),
+        ("AGENTS_ROOM_PROXIES", "1"),
+    ],
+)
+def test_no_authentication_is_refused_where_others_come_in(variable: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"loopback only, not with {variable}={value}"):
+        load_settings({"AGENTS_ROOM_AUTH": "off", variable: value})

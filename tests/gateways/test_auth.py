@@ -6,15 +6,18 @@ from dataclasses import replace
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.routing import Rule
 
 from agentsroom.access.routes import EVERYBODY, audience_of
+from agentsroom.core.principals import Kind
 from agentsroom.factory import create_app
 from agentsroom.gateways.auth import UndeclaredRoute, check_declared
+from tests.support.principals import CALLERS, Caller, address_of_its_own
 from tests.support.stores import Store
-from tests.support.web import PAGE, RUNNING, agent_key, bearer, browser_of, log_in
+from tests.support.web import PAGE, RUNNING, bearer, browser_of, error_of, log_in, login_token
 
-ADMIN = frozenset({"admin"})
-AUDIENCES = {
+ADMIN: frozenset[Kind] = frozenset({"admin"})
+AUDIENCES: dict[str, frozenset[Kind]] = {
     "static": EVERYBODY,
     "healthz": EVERYBODY,
     "access.login": EVERYBODY,
@@ -30,6 +33,9 @@ AUDIENCES = {
 }
 """Who may call which route: said a second time, so that a slip in the code is seen."""
 
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+REFUSALS = {400: "csrf_failed", 401: "unauthenticated", 403: "forbidden"}
+
 
 def test_every_route_declares_whom_it_is_for(app: Flask) -> None:
     assert {name: audience_of(view) for name, view in app.view_functions.items()} == AUDIENCES
@@ -42,25 +48,61 @@ def test_a_route_that_declares_nobody_stops_the_app_and_is_closed_to_everybody(a
     assert browser_of(app).get("/open", headers=bearer(RUNNING.token)).status_code == 403
 
 
-@pytest.mark.parametrize("who", ["nobody", "admin", "agent"])
-def test_each_route_lets_in_exactly_whom_it_declares(
-    app: Flask, client: FlaskClient, sqlite_store: Store, who: str
-) -> None:
-    secrets = {"nobody": None, "admin": RUNNING.token, "agent": agent_key(sqlite_store)}
-    secret = secrets[who]
-    refusals = {"nobody": 401, "agent": 403}
+@pytest.mark.parametrize("who", CALLERS)
+def test_each_route_lets_in_exactly_whom_it_declares(app: Flask, sqlite_store: Store, who: str) -> None:
     for rule in app.url_map.iter_rules():
-        path = re.sub(r"<.*?>", "x", rule.rule)
-        method = "POST" if "POST" in (rule.methods or ()) else "GET"
-        response = client.open(path, method=method, headers=bearer(secret) if secret else {})
-        audience = AUDIENCES[rule.endpoint]
-        is_let_in = audience == EVERYBODY or who in audience
-        if rule.endpoint == "access.log_in_by_link":
-            assert response.status_code == 401, "the link x is none of ours"
-        elif is_let_in:
-            assert response.status_code not in (401, 403), (path, response.text)
-        else:
-            assert response.status_code == refusals[who], path
+        for method in rule.methods or ():
+            seen = tried(app, sqlite_store, rule, method, CALLERS[who])
+            assert seen == expected(AUDIENCES[rule.endpoint], method, CALLERS[who]), (method, rule.rule)
+
+
+def test_with_auth_off_who_brings_nothing_is_the_admin_and_a_wrong_key_is_wrong(sqlite_store: Store) -> None:
+    settings = replace(sqlite_store.settings, auth="off")
+    app = create_app(settings, sqlite_store.runtime, RUNNING)
+    for rule in app.url_map.iter_rules():
+        for method in rule.methods or ():
+            nobody = replace(CALLERS["nobody"], kind="admin", needs_csrf_token=not is_for_programs(rule))
+            for caller in (nobody, CALLERS["a key that was revoked"], CALLERS["an agent"]):
+                seen = tried(app, sqlite_store, rule, method, caller)
+                assert seen == expected(AUDIENCES[rule.endpoint], method, caller), (method, rule.rule)
+
+
+def is_for_programs(rule: Rule) -> bool:
+    return rule.rule.startswith(("/api/", "/mcp", "/live"))
+
+
+def tried(app: Flask, store: Store, rule: Rule, method: str, caller: Caller) -> str | None:
+    """The code with which the gate refuses the request; None when it lets it pass, whatever is answered then."""
+    client = browser_of(app)
+    headers = caller.brings(store, client)
+    path = re.sub(
+        r"<(?:\w+:)?(\w+)>", lambda found: login_token(store) if found[1] == "token" else "x", rule.rule
+    )
+    is_json = is_for_programs(rule) and method in WRITES
+    answer = client.open(
+        path,
+        method=method,
+        headers=headers,
+        environ_overrides=address_of_its_own(),
+        json={} if is_json else None,
+    )
+    with answer:
+        refusal = REFUSALS.get(answer.status_code)
+        if refusal is None or method == "HEAD":
+            return refusal
+        return refusal if answer.is_json and error_of(answer) == refusal else None
+
+
+def expected(audience: frozenset[Kind], method: str, caller: Caller) -> str | None:
+    """The code with which the gate should refuse."""
+    is_unproven_write = method in WRITES and not caller.has_csrf_token
+    if audience == EVERYBODY:
+        return "csrf_failed" if is_unproven_write else None
+    if caller.kind is None:
+        return "unauthenticated"
+    if caller.kind not in audience:
+        return "forbidden"
+    return "csrf_failed" if is_unproven_write and caller.needs_csrf_token else None
 
 
 def test_a_person_without_credentials_is_sent_to_the_login(client: FlaskClient) -> None:
@@ -81,10 +123,3 @@ def test_a_wrong_bearer_is_refused_even_with_a_good_cookie(client: FlaskClient, 
     for secret in ("wrong", "agt_000000000000.wrong", ""):
         assert client.get("/rooms", headers=bearer(secret)).status_code == 401
     assert client.get("/rooms").status_code == 200
-
-
-def test_auth_off_makes_everybody_the_admin(sqlite_store: Store) -> None:
-    settings = replace(sqlite_store.settings, auth="off")
-    client = browser_of(create_app(settings, sqlite_store.runtime, RUNNING))
-    assert client.get("/rooms").status_code == 200
-    assert client.get("/rooms", headers=bearer("wrong")).status_code == 401

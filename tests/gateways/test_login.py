@@ -7,18 +7,41 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 from agentsroom.access import service as access
-from agentsroom.factory import FAILED_LOGINS, create_app
+from agentsroom.factory import create_app
+from agentsroom.gateways.pace import FAILED_LOGINS
 from tests.support.stores import Store
-from tests.support.web import PAGE, RUNNING, browser_of, log_in, login_token, type_token
+from tests.support.web import (
+    BASE,
+    PAGE,
+    RUNNING,
+    browser_of,
+    csrf_token,
+    log_in,
+    login_token,
+    type_token,
+)
+
+
+def attributes(answer: TestResponse) -> dict[str, str]:
+    """Of the cookie that the answer sets, without its name and value."""
+    [cookie] = answer.headers.getlist("Set-Cookie")
+    parts = (part.partition("=") for part in cookie.split("; ")[1:])
+    return {name: value for name, _, value in parts}
 
 
 def test_the_cookie_is_for_this_site_and_no_script(client: FlaskClient, sqlite_store: Store) -> None:
-    cookie = log_in(client, sqlite_store).headers["Set-Cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Lax" in cookie
-    assert "Secure" not in cookie
+    cookie = attributes(log_in(client, sqlite_store))
+    assert set(cookie) == {"Expires", "HttpOnly", "Path", "SameSite"}
+    assert (cookie["SameSite"], cookie["Path"]) == ("Lax", "/")
+
+
+def test_whoever_reads_without_a_login_gets_no_cookie(client: FlaskClient) -> None:
+    for path in ("/healthz", "/static/app.css", "/nothing", "/rooms"):
+        with client.get(path) as answer:
+            assert "Set-Cookie" not in answer.headers, path
 
 
 @pytest.mark.parametrize("change", [{"url": "https://room.example"}, {"proxies": 1}])
@@ -27,7 +50,13 @@ def test_the_cookie_is_secure_on_https(sqlite_store: Store, change: dict[str, An
     client = browser_of(app)
     headers = {"X-Forwarded-Proto": "https"} if "proxies" in change else {}
     response = client.get(f"/login/{login_token(sqlite_store)}", headers=headers)
-    assert "Secure" in response.headers["Set-Cookie"]
+    assert "Secure" in attributes(response)
+
+
+def test_nobody_but_a_trusted_proxy_says_that_it_was_https(client: FlaskClient, sqlite_store: Store) -> None:
+    headers = {"X-Forwarded-Proto": "https"}
+    answer = client.get(f"/login/{login_token(sqlite_store)}", headers=headers)
+    assert "Secure" not in attributes(answer)
 
 
 def test_two_homes_on_one_host_do_not_share_a_cookie(app: Flask, sqlite_store: Store, tmp_path: Path) -> None:
@@ -47,6 +76,63 @@ def test_a_login_that_is_revoked_opens_nothing(client: FlaskClient, sqlite_store
     log_in(client, sqlite_store)
     [(login_id, *_)] = sqlite_store.rows("browser_logins")
     sqlite_store.runtime.database.write(lambda work: access.log_out(work, login_id))
+    assert client.get("/rooms").status_code == 401
+
+
+def test_logging_in_again_makes_another_cookie(client: FlaskClient, sqlite_store: Store) -> None:
+    """Nothing that somebody planted before the login outlives it."""
+    assert csrf_token(client)
+    before = client.get_cookie(client.application.config["SESSION_COOKIE_NAME"], domain="127.0.0.1")
+    log_in(client, sqlite_store)
+    after = client.get_cookie(client.application.config["SESSION_COOKIE_NAME"], domain="127.0.0.1")
+    assert before is not None
+    assert after is not None
+    assert before.value != after.value
+    with client.session_transaction(base_url=BASE) as session:
+        assert set(session) == {"login", "_permanent"}
+
+
+def test_signing_out_ends_the_login_of_every_tab_and_of_a_copied_cookie(
+    app: Flask, client: FlaskClient, sqlite_store: Store
+) -> None:
+    log_in(client, sqlite_store)
+    name = app.config["SESSION_COOKIE_NAME"]
+    cookie = client.get_cookie(name, domain="127.0.0.1")
+    assert cookie is not None
+    thief = browser_of(app)
+    thief.set_cookie(name, cookie.value, domain="127.0.0.1")
+    assert thief.get("/rooms").status_code == 200
+    other = browser_of(app)
+    log_in(other, sqlite_store)
+    client.post("/logout", data={"csrf_token": csrf_token(client, "/rooms")})
+    assert thief.get("/rooms").status_code == 401
+    assert other.get("/rooms").status_code == 200, "which is another login"
+
+
+@pytest.mark.parametrize("place", range(0, 100, 7))
+def test_a_cookie_that_somebody_changed_is_nobodys(
+    app: Flask, client: FlaskClient, sqlite_store: Store, place: int
+) -> None:
+    log_in(client, sqlite_store)
+    name = app.config["SESSION_COOKIE_NAME"]
+    cookie = client.get_cookie(name, domain="127.0.0.1")
+    assert cookie is not None
+    at = place % (len(cookie.value) - 1)  # the last letter has bits that mean nothing
+    letter = "A" if cookie.value[at] != "A" else "B"
+    client.set_cookie(name, cookie.value[:at] + letter + cookie.value[at + 1 :], domain="127.0.0.1")
+    assert client.get("/rooms").status_code == 401
+
+
+def test_a_cookie_of_another_home_is_nobodys(app: Flask, sqlite_store: Store, tmp_path: Path) -> None:
+    other = create_app(
+        replace(sqlite_store.settings, home=str(tmp_path / "b")), sqlite_store.runtime, RUNNING
+    )
+    stranger = browser_of(other)
+    log_in(stranger, sqlite_store)
+    cookie = stranger.get_cookie(other.config["SESSION_COOKIE_NAME"], domain="127.0.0.1")
+    assert cookie is not None
+    client = browser_of(app)
+    client.set_cookie(app.config["SESSION_COOKIE_NAME"], cookie.value, domain="127.0.0.1")
     assert client.get("/rooms").status_code == 401
 
 
@@ -91,9 +177,8 @@ def test_a_wrong_token_is_told_in_the_form(client: FlaskClient, given: str, answ
 
 
 def test_failed_logins_are_slowed_and_a_good_one_costs_nothing(client: FlaskClient) -> None:
-    tries = int(FAILED_LOGINS.split()[0])
     assert type_token(client, RUNNING.token).status_code == 302
-    assert [type_token(client, "wrong").status_code for _ in range(tries)] == [401] * tries
+    assert [type_token(client, "wrong").status_code for _ in range(FAILED_LOGINS)] == [401] * FAILED_LOGINS
     slowed = type_token(client, RUNNING.token, Accept="text/html")
     assert slowed.status_code == 429
     assert 0 < int(slowed.headers["Retry-After"]) <= 60

@@ -1,10 +1,26 @@
 """Leave to read a stream: who has it, what ends it, and how much of it there is."""
 
-import pytest
+from collections.abc import Iterator
+from contextlib import closing
 
+import pytest
+from flask import Flask, Response
+from flask.testing import FlaskClient
+from htmx_flask import Htmx
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
+
+from agentsroom.access import service as access
+from agentsroom.access.pages import login_pages
+from agentsroom.access.routes import allow
 from agentsroom.core.errors import TooManyRequests
 from agentsroom.core.feed import RESYNC, FeedEvent
+from agentsroom.gateways.auth import Gate
+from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.permits import ENDS_ACCESS, Permit, Permits
+from agentsroom.runtime import Runtime
+from tests.support.stores import Store
+from tests.support.web import RUNNING, agent_key, bearer, browser_of, log_in
 
 
 class Holder:
@@ -68,3 +84,66 @@ def test_one_holder_has_so_many_at_a_time_and_no_more() -> None:
     permits.open("ada", bool)
     with pytest.raises(TooManyRequests):
         permits.open("ada", bool)
+
+
+ENDED_S = 1.0
+
+
+@pytest.fixture
+def streaming(sqlite_store: Store) -> FlaskClient:
+    """Of an app with one stream: it says `open`, then `on` after each event of another's end, `late` in silence."""
+    app = Flask(__name__)
+    app.secret_key = "secret"
+    limiter = FixedWindowRateLimiter(MemoryStorage())
+    gate = Gate(sqlite_store.settings, RUNNING.port, RUNNING.token, sqlite_store.runtime.database, limiter)
+    Htmx(app)
+    gate.guard(app)
+    render_errors(app)
+
+    @app.get("/live")
+    @allow("admin", "agent")
+    def live() -> Response:
+        permit = gate.open_stream(frozenset({"admin", "agent"}))
+        subscription = sqlite_store.runtime.feed.subscribe(permit.wants)
+
+        def pieces() -> Iterator[bytes]:
+            yield b"open"
+            while permit.holds([seen] if (seen := subscription.next(ENDED_S)) else ()):
+                yield b"on" if seen else b"late"
+
+        return Response(pieces())
+
+    app.register_blueprint(login_pages(sqlite_store.runtime.database, RUNNING.token, lambda view: view))
+    return browser_of(app)
+
+
+def opened(client: FlaskClient, headers: dict[str, str]) -> Iterator[bytes]:
+    pieces = client.get("/live", headers=headers).iter_encoded()
+    assert next(pieces) == b"open"
+    return pieces
+
+
+@pytest.mark.parametrize("by", ["rotate", "revoke", "delete"])
+def test_a_stream_ends_with_the_key_that_opened_it_and_no_other_does(
+    streaming: FlaskClient, sqlite_store: Store, by: str
+) -> None:
+    for name in ("ada", "bob"):
+        sqlite_store.add_agent(name)
+    ended = opened(streaming, bearer(agent_key(sqlite_store, "ada")))
+    others = [opened(streaming, bearer(secret)) for secret in (agent_key(sqlite_store, "bob"), RUNNING.token)]
+    act = {"rotate": access.rotate_key, "revoke": access.revoke_keys, "delete": access.delete_agent}[by]
+    with closing(Runtime(sqlite_store.settings)) as elsewhere:
+        elsewhere.database.write(lambda work: act(work, "ada"))
+    assert next(ended, None) is None
+    assert [next(other) for other in others] == [b"on", b"on"]
+
+
+def test_a_stream_ends_with_the_login_that_opened_it(streaming: FlaskClient, sqlite_store: Store) -> None:
+    log_in(streaming, sqlite_store)
+    ended = opened(streaming, {})
+    other = opened(streaming, bearer(RUNNING.token))
+    [(login_id,)] = sqlite_store.columns("browser_logins", "id")
+    with closing(Runtime(sqlite_store.settings)) as elsewhere:
+        elsewhere.database.write(lambda work: access.log_out(work, login_id))
+    assert next(ended, None) is None
+    assert next(other) == b"on"

@@ -31,20 +31,24 @@ class WebServer:
             command or APP, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
         )
         self.output = ""
-        self._is_ready = threading.Event()
+        self._has_said_more = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self.output += line
-            if line.startswith("Ctrl+C"):
-                self._is_ready.set()
-        self._is_ready.set()
+            with self._has_said_more:
+                self.output += line
+                self._has_said_more.notify_all()
+
+    def wait_for(self, text: str) -> None:
+        """Until it has printed the text."""
+        with self._has_said_more:
+            assert self._has_said_more.wait_for(lambda: text in self.output, PATIENCE_S), self.output
 
     def __enter__(self) -> "WebServer":
-        assert self._is_ready.wait(PATIENCE_S), self.output
+        self.wait_for("Ctrl+C")
         return self
 
     def __exit__(self, *_: object) -> None:

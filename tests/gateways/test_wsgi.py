@@ -1,0 +1,188 @@
+"""The server on its socket: requests that are half, slow, too big or doubtful, and clients that take no answer."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from agentsroom.gateways.headers import HEADERS
+from agentsroom.gateways.wire import MOST_LINE
+from tests.support.raw import Answer, Raw
+from tests.support.server import WebServer
+
+HASTY = [sys.executable, "-m", "tests.support.hasty_server"]
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: $HOST\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
+    with WebServer(tmp_path_factory.mktemp("wsgi") / "home", HASTY) as running:
+        yield running
+
+
+@pytest.fixture
+def raw(server: WebServer) -> Iterator[Raw]:
+    with Raw(server) as connection:
+        yield connection
+
+
+def post(*fields: bytes, body: bytes = b"", path: bytes = b"/login") -> bytes:
+    lines = [b"POST %b HTTP/1.1" % path, b"Host: $HOST", *fields, b"", body]
+    return b"\r\n".join(lines)
+
+
+def carries_our_headers(answer: Answer) -> bool:
+    return all(answer.headers.get(name.lower()) == value for name, value in HEADERS.items())
+
+
+def test_many_requests_are_answered_on_one_connection(raw: Raw) -> None:
+    raw.send(HEALTH + HEALTH)
+    assert [raw.answer().status for _ in range(2)] == [200, 200]
+    assert raw.ask(HEALTH.replace(b"$HOST", b"evil.com")).status == 403
+    assert raw.ask(HEALTH).status == 200
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "code"),
+    [
+        (b"GET / HTTP/3.0\r\n\r\n", 400, "bad_request"),
+        (b"GET /healthz\r\n\r\n", 400, "bad_request"),
+        (b"GET /%b HTTP/1.1\r\nHost: $HOST\r\n\r\n" % (b"a" * MOST_LINE), 414, "address_too_long"),
+        (
+            b"GET / HTTP/1.1\r\nHost: $HOST\r\nCookie: %b\r\n\r\n" % (b"a" * 200_000),
+            431,
+            "headers_too_large",
+        ),
+        (
+            post(b"Content-Length: 1", b"Transfer-Encoding: chunked", body=b"0\r\n\r\n"),
+            400,
+            "bad_request",
+        ),
+    ],
+    ids=["version", "no version", "long line", "big headers", "two lengths"],
+)
+def test_a_refused_head_is_answered_and_is_the_last(raw: Raw, head: bytes, status: int, code: str) -> None:
+    refused = raw.ask(head)
+    assert (refused.status, refused.code) == (status, code)
+    assert carries_our_headers(refused)
+    assert refused.headers["connection"] == "close"
+    assert raw.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n\r\n", 403),
+        (b"GET /healthz HTTP/1.0\r\n\r\n", 403),
+        (b"GET /healthz HTTP/1.0\r\nHost: $HOST\r\n\r\n", 200),
+        (b"GET /healthz HTTP/1.1\r\nHost: $HOST\r\nHost: $HOST\r\n\r\n", 403),
+        (b"GET /healthz HTTP/1.1\r\nHost: $HOST\r\nHost: evil.com\r\n\r\n", 403),
+        (b"GET /healthz HTTP/1.1\r\nHost: evil.com\r\nHost: $HOST\r\n\r\n", 403),
+        (b"GET http://$HOST/healthz HTTP/1.1\r\nHost: evil.com\r\n\r\n", 200),
+        (b"GET http://evil.com/healthz HTTP/1.1\r\nHost: $HOST\r\n\r\n", 403),
+        (b"GET http://user@$HOST/healthz HTTP/1.1\r\nHost: $HOST\r\n\r\n", 403),
+        (b"GET /healthz HTTP/1.1\r\nHost: $HOST\r\nX-Forwarded-Host: evil.com\r\n\r\n", 200),
+        (b"GET /healthz HTTP/1.1\r\nHost: evil.com\r\nX-Forwarded-Host: $HOST\r\n\r\n", 403),
+        (b"GET /healthz HTTP/1.1\r\nHost: evil.com\r\nX_Forwarded_Host: $HOST\r\n\r\n", 403),
+        (b"GET /healthz HTTP/1.1\r\nHost: evil.com\r\nHost_: $HOST\r\n\r\n", 403),
+    ],
+)
+def test_which_host_is_meant_can_not_be_blurred(raw: Raw, head: bytes, status: int) -> None:
+    assert raw.ask(head).status == status
+
+
+def test_half_a_head_is_waited_for_and_then_given_up(raw: Raw) -> None:
+    late = raw.ask(b"GET /healthz HTTP/1.1\r\nHost: ")
+    assert (late.status, late.code) == (408, "too_slow")
+    assert carries_our_headers(late)
+    assert raw.is_closed()
+
+
+def test_a_connection_that_says_nothing_is_closed_without_a_word(raw: Raw) -> None:
+    assert raw.is_closed()
+
+
+def test_an_idle_connection_is_closed_without_a_word(raw: Raw) -> None:
+    assert raw.ask(HEALTH).status == 200
+    assert raw.is_closed()
+
+
+@pytest.mark.parametrize("field", [b"Content-Length: 9", b"Transfer-Encoding: chunked"])
+def test_half_a_body_is_waited_for_and_then_given_up(raw: Raw, field: bytes) -> None:
+    form = b"Content-Type: application/x-www-form-urlencoded"
+    late = raw.ask(post(form, field, body=b"9\r\ntok"))
+    assert (late.status, late.code) == (408, "too_slow")
+    assert carries_our_headers(late)
+    assert raw.is_closed()
+
+
+def test_half_a_body_that_nobody_reads_holds_nothing(raw: Raw) -> None:
+    assert raw.ask(post(b"Content-Length: 9", body=b"x", path=b"/nothing")).status == 404
+    assert raw.is_closed()
+
+
+def test_a_body_that_is_too_big_is_refused_before_it_is_read(raw: Raw) -> None:
+    refused = raw.ask(post(b"Expect: 100-continue", b"Content-Length: 99999999"))
+    assert (refused.status, refused.code) == (413, "too_large")
+    assert refused.headers["connection"] == "close"
+    assert raw.is_closed()
+
+
+@pytest.mark.parametrize("path", [b"/rooms", b"/nothing", b"/static/app.css", b"/healthz"])
+def test_every_address_refuses_a_body_that_is_too_big(raw: Raw, path: bytes) -> None:
+    assert raw.ask(post(b"Content-Length: 99999999", path=path)).status == 413
+
+
+def test_chunks_without_end_are_refused(raw: Raw) -> None:
+    form = b"Content-Type: application/x-www-form-urlencoded"
+    raw.send(post(form, b"Transfer-Encoding: chunked"))
+    piece = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
+    for _ in range(80):
+        raw.send(piece)
+    refused = raw.answer()
+    assert (refused.status, refused.code) == (413, "too_large")
+    assert raw.is_closed()
+
+
+def test_a_chunk_that_is_none_ends_the_connection(raw: Raw) -> None:
+    form = b"Content-Type: application/x-www-form-urlencoded"
+    refused = raw.ask(post(form, b"Transfer-Encoding: chunked", body=b"zz\r\n" + HEALTH))
+    assert refused.status == 400
+    assert raw.is_closed(), "what follows is not taken for a request"
+
+
+def test_the_rest_of_a_small_body_that_nobody_read_is_no_request(raw: Raw) -> None:
+    body = HEALTH.replace(b"$HOST", raw.host)
+    assert raw.ask(post(b"Content-Length: %d" % len(body), body=body, path=b"/nothing")).status == 404
+    assert raw.ask(HEALTH).status == 200
+
+
+def test_a_client_that_takes_nothing_is_let_go(server: WebServer, raw: Raw) -> None:
+    before = server.output.count("the flood ended")
+    raw.send(HEALTH.replace(b"/healthz", b"/test/flood"))
+    server.wait_for("the flood ended\n" * (before + 1))
+
+
+def test_a_fault_before_the_first_byte_is_answered(server: WebServer, raw: Raw) -> None:
+    broken = raw.ask(HEALTH.replace(b"/healthz", b"/test/late?first"))
+    assert (broken.status, broken.code) == (500, "internal")
+    assert carries_our_headers(broken)
+    assert raw.is_closed()
+    server.wait_for("GET /test/late?first failed")
+
+
+def test_a_fault_after_the_first_byte_ends_the_answer(raw: Raw) -> None:
+    broken = raw.ask(HEALTH.replace(b"/healthz", b"/test/late"))
+    assert broken.status == 200
+    assert not broken.body.endswith(b"0\r\n\r\n"), "the client is not told that this was all"
+
+
+@pytest.mark.parametrize(
+    "half", [b"", b"GE", b"GET / HTTP/1.1\r\nHost: x", post(b"Content-Length: 9", body=b"x")]
+)
+def test_a_client_that_hangs_up_leaves_no_trace(server: WebServer, half: bytes) -> None:
+    with Raw(server) as gone:
+        gone.send(half)
+    with Raw(server) as other:
+        assert other.ask(HEALTH).status == 200
+    assert "Greenlet" not in server.output

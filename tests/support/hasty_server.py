@@ -1,0 +1,26 @@
+"""The real server, impatient with its clients, and with the routes of odd_routes.py."""
+
+from gevent import monkey
+
+monkey.patch_all()
+
+PATIENCE_S = "0.3"
+"""What it gives a request to come, and a client to take its answer; AGENTS_ROOM_TEST_PATIENCE_S sets another."""
+
+
+def main() -> int:
+    """Serves as app.py does."""
+    import os
+
+    from agentsroom.core.settings import load_settings
+    from agentsroom.gateways import wsgi
+    from agentsroom.gateways.serve import serve
+    from tests.support.odd_routes import make_app
+
+    for name in ("HEAD_S", "BODY_S", "SEND_S", "IDLE_S"):
+        setattr(wsgi, name, float(os.environ.get("AGENTS_ROOM_TEST_PATIENCE_S", PATIENCE_S)))
+    return serve(load_settings(), make_app)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,71 @@
+"""A connection that sends what it is told, byte for byte, and reads answers one after the other."""
+
+import json
+import socket
+from typing import Any, NamedTuple
+
+from tests.support.server import PATIENCE_S, WebServer
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    """By their names in lower case."""
+    body: bytes
+
+    @property
+    def code(self) -> str:
+        """The code of the error object."""
+        found: str = json.loads(self.body)["error"]["code"]
+        return found
+
+
+class Raw:
+    """Use it in a `with`."""
+
+    def __init__(self, server: WebServer) -> None:
+        port = server.running["port"]
+        self.host = f"127.0.0.1:{port}".encode()
+        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        self._file = self._socket.makefile("rb")
+
+    def send(self, data: bytes) -> None:
+        """`$HOST` stands for the server's own Host, also in an address."""
+        self._socket.sendall(data.replace(b"$HOST", self.host))
+
+    def ask(self, data: bytes) -> Answer:
+        self.send(data)
+        return self.answer(has_body=not data.startswith(b"HEAD "))
+
+    def answer(self, *, has_body: bool = True) -> Answer:
+        """The next answer; of a stream its first message."""
+        first = self._file.readline().split()
+        assert first, "the connection was closed without an answer"
+        headers: dict[str, str] = {}
+        while line := self._file.readline().strip():
+            name, _, value = line.decode("latin-1").partition(": ")
+            headers[name.lower()] = value
+        status = int(first[1])
+        return Answer(status, headers, self._body(headers) if has_body and status not in (204, 304) else b"")
+
+    def _body(self, headers: dict[str, str]) -> bytes:
+        """As long as the headers say, or, where they do not say, as there is."""
+        if headers.get("content-type", "").startswith("text/event-stream"):
+            lines = iter(self._file.readline, b"\n")
+            return b"".join(lines)
+        length = headers.get("content-length")
+        return self._file.read(int(length) if length else -1)
+
+    def is_closed(self) -> bool:
+        """Whether nothing more comes; waits for the end."""
+        try:
+            return self._file.read(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def __enter__(self) -> "Raw":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._file.close()
+        self._socket.close()
