@@ -30,6 +30,7 @@ from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.live import MakePage, live_routes, live_url
+from agentsroom.gateways.manifest.routes import manifest_routes
 from agentsroom.gateways.running import Running, own_command
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
@@ -102,6 +103,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None, running: Runn
     slowed = limiter.limit(FAILED_LOGINS, deduct_when=lambda response: response.status_code == 401)
     app.register_blueprint(login_pages(runtime.database, running.token, slowed))
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
+    app.register_blueprint(manifest_routes(runtime.registry, settings))
     _add_live(app, runtime, gate, {"instanceId": running.instance_id, "buildId": build})
     check_declared(app)
     return app

@@ -40,6 +40,9 @@ AUDIENCES = {
     "rooms.rooms": ADMIN,
     "rooms.room": ADMIN,
     "live.live": ADMIN,
+    "manifest.tools": ADMIN | {"agent"},
+    "manifest.server_card": ADMIN | {"agent"},
+    "manifest.ai_catalog": ADMIN | {"agent"},
 }
 """Who may call which route: said a second time, so that a slip in the code is seen."""
 
