@@ -33,6 +33,8 @@ _GROUPS = {
     "wait": "wait for something to happen",
 }
 
+_MANIFESTS = ("tools", "server-card", "ai-catalog", "server.json", "mcpb")
+
 
 class _Commands(click.Group):
     """Knows every name at once, and loads the store's code only for a command that needs it."""
@@ -306,6 +308,42 @@ def doctor(as_json: bool) -> None:
     _print_rows(("state", "what", "finding", "fix"), findings, as_json)
     if any(one.state == FAULT for one in findings):
         sys.exit(5)
+
+
+@cli.command()
+@click.argument("kind", required=False, type=click.Choice(_MANIFESTS))
+@click.option(
+    "--write",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write server.json and the bundle's manifest.json into DIR, or the one that is named.",
+)
+@click.option("--repository", metavar="URL", help="Where the source is, for the two that can be written.")
+@click.option(
+    "--name", help="The name in the MCP registry; without it, io.github.OWNER/agents-room by --repository."
+)
+@click.option("--force", is_flag=True, help="With --write: replace files that are not ours.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; each manifest is JSON anyhow.")
+def manifest(
+    kind: str | None,
+    folder: Path | None,
+    repository: str | None,
+    name: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Print one of the five manifests, or write the two of a release; without either, list them."""
+    from agentsroom.gateways.manifest import command, overview
+
+    if force and folder is None:
+        raise click.UsageError("--force goes with --write.")
+    if folder is not None:
+        command.write_manifests(kind, folder, repository, name, force=force)
+    elif kind is not None:
+        command.show_manifest(kind, repository, name)
+    else:
+        _print_rows(("name", "where", "what"), overview(), as_json)
 
 
 @cli.command()

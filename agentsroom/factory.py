@@ -33,6 +33,7 @@ from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
 from agentsroom.gateways.features import RuntimeFeatures
 from agentsroom.gateways.live import MakePage, live_routes, live_url
+from agentsroom.gateways.manifest.routes import manifest_routes
 from agentsroom.gateways.mcp_http import McpHttp, mcp_routes
 from agentsroom.gateways.pace import FAILED_LOGINS
 from agentsroom.gateways.running import Running, own_command
@@ -116,6 +117,7 @@ def create_app(
     )
     app.register_blueprint(login_pages(runtime.database, running.token, slowed))
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
+    app.register_blueprint(manifest_routes(runtime.registry, settings))
     _add_live(app, runtime, gate, {"instanceId": running.instance_id, "buildId": build})
     app.register_blueprint(mcp_routes(McpHttp(runtime, gate.open_stream, features)))
     app.register_blueprint(api_routes(runtime, gate.open_stream))

@@ -82,4 +82,5 @@ def _run(port: int, connections: int, requests: int, good: bytes, request: bytes
 
 
 if __name__ == "__main__":
-    print(_run(*map(int, sys.argv[1:4]), good=sys.argv[4].encode(), request=sys.stdin.buffer.read()))
+    _port, _connections, _requests, _good = sys.argv[1:]
+    print(_run(int(_port), int(_connections), int(_requests), _good.encode(), sys.stdin.buffer.read()))

@@ -102,7 +102,7 @@ class Gate:
         """What somebody who may call the route must keep to."""
         if is_for_programs():
             self._pace.count_call(_holder())
-            if request.method in _WITH_BODY and request.mimetype != "application/json":
+            if request.method in _WITH_BODY and not request.is_json:
                 raise UnsupportedMediaType("JSON is taken here, with Content-Type: application/json.")
         if credentials.by == "cookie" or not (credentials.by == "bearer" or is_for_programs()):
             self._check_csrf()

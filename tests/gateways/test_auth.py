@@ -28,8 +28,14 @@ AUDIENCES: dict[str, frozenset[Kind]] = {
     "rooms.rooms": ADMIN,
     "rooms.room": ADMIN,
     "live.live": ADMIN,
+    "mcp.take": ADMIN | {"agent"},
+    "mcp.follow": ADMIN | {"agent"},
+    "mcp.end": ADMIN | {"agent"},
     "api.run": ADMIN | {"agent"},
     "api.describe": ADMIN | {"agent"},
+    "manifest.tools": ADMIN | {"agent"},
+    "manifest.server_card": ADMIN | {"agent"},
+    "manifest.ai_catalog": ADMIN | {"agent"},
 }
 """Who may call which route: said a second time, so that a slip in the code is seen."""
 

@@ -1,6 +1,7 @@
 """The wiki's tables, made from the code that they describe; `cog` writes them into wiki/*.md."""
 
 import importlib
+import json
 import pkgutil
 from collections.abc import Iterable
 from dataclasses import fields
@@ -15,6 +16,9 @@ from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Tool
 from agentsroom.gateways.commands import PLACES
 from agentsroom.gateways.errors import http_errors
+from agentsroom.gateways.manifest import overview
+from agentsroom.gateways.manifest.released import RELEASED, release_of
+from agentsroom.gateways.manifest.served import SERVED, Server
 from agentsroom.gateways.openapi import STATUSES, path_of
 from agentsroom.rooms.harnesses import HARNESSES
 from agentsroom.rooms.machine import Machine
@@ -149,6 +153,34 @@ def harnesses_table() -> str:
     """How each harness is known by its environment."""
     rows = [(one.name, f"`{one.marker}`", f"`{one.key}`" if one.key else "none") for one in HARNESSES]
     return _table(("harness", "known by", "session key"), rows)
+
+
+def manifests_table() -> str:
+    """The five manifests: name, where it stands, what it is."""
+    rows = [(f"`{name}`", "{} `{}`".format(*where.split()), what) for name, where, what in overview()]
+    return _table(("name", "where", "what it is"), rows)
+
+
+def manifest_example(kind: str) -> str:
+    """A manifest, its lists and long texts cut short."""
+    if kind in SERVED:
+        document = SERVED[kind].make(Server(_registry(), "https://rooms.example.org", needs_key=True))
+    else:
+        repository = "https://github.com/OWNER/agents-room"
+        document = RELEASED[kind].make(release_of(_registry(), repository, None))
+    return f"```json\n{json.dumps(_cut(document), indent=2, ensure_ascii=False)}\n```\n"
+
+
+def _cut(value: Any, key: str = "") -> Any:
+    if key.endswith("Schema"):
+        return "…"
+    if key == "instructions":
+        return value.partition(". ")[0] + ". …"
+    if isinstance(value, dict):
+        return {name: _cut(one, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [*(_cut(one) for one in value[:1]), "…"] if len(value) > 5 else [_cut(one) for one in value]
+    return value
 
 
 def _registry() -> Registry:
