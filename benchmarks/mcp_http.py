@@ -3,15 +3,15 @@
 Run as a program with a store's path, a port and the sessions, it is that other server.
 """
 
+import http.client
 import json
 import os
 import socket
 import subprocess
 import sys
 import tempfile
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +90,9 @@ def _session(port: int, key: str) -> str:
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
     }
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/mcp", body, headers)
-    with urllib.request.urlopen(request) as answer:
-        return str(answer.headers["MCP-Session-Id"])
+    with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request("POST", "/mcp", body, headers)
+        return str(connection.getresponse().headers["MCP-Session-Id"])
 
 
 @contextmanager

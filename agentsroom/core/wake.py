@@ -11,6 +11,7 @@ import os
 import selectors
 import socket
 import threading
+import time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from agentsroom.core.settings import Settings
 
 _log = logging.getLogger(__name__)
 
+_TICK_NS = 1_000_000_000
 _LONGEST_SOCKET_PATH = 100  # bytes; AF_UNIX takes 107
 
 
@@ -71,6 +73,8 @@ class DatagramWake:
         self._socket: socket.socket | None = None
         self._own_end: socket.socket | None = None
         self._inner: socket.socket | None = None
+        self._others = _Sockets(folder)
+        self._selector: selectors.BaseSelector | None = None
         self._closed = False
 
     def listen(self) -> None:
@@ -83,6 +87,11 @@ class DatagramWake:
             text = f"No wake-ups reach this process: {self._folder}: {error.strerror or error}."
             raise StoreUnavailable(text, hint="agents-room doctor", retry_after=10) from error
         self._own_end, self._inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._others.own = self._socket.getsockname()
+        self._selector = selectors.DefaultSelector()
+        for one in (self._socket, self._inner):
+            one.setblocking(False)
+            self._selector.register(one, selectors.EVENT_READ, one)
 
     def _bound(self) -> socket.socket:
         path = self._folder / f"{os.getpid()}.sock"
@@ -97,36 +106,21 @@ class DatagramWake:
         return ours
 
     def wait(self) -> bool:
-        assert self._socket is not None
-        assert self._inner is not None
-        with selectors.DefaultSelector() as selector:  # select alone takes no descriptor above 1,023
-            for one in (self._socket, self._inner):
-                selector.register(one, selectors.EVENT_READ)
-            selector.select()
-        for one in (self._socket, self._inner):
-            self._drain(one)
+        assert self._selector is not None
+        for key, _ in self._selector.select():  # select alone takes no descriptor above 1,023
+            _drain(key.data)
         if self._closed:
+            self._selector.close()
             for ours in (self._socket, self._inner, self._own_end):
                 if ours is not None:
                     ours.close()
         return not self._closed
 
-    def _drain(self, ours: socket.socket) -> None:
-        ours.setblocking(False)
-        try:
-            while True:
-                ours.recv(16)
-        except BlockingIOError:
-            pass
-        finally:
-            ours.setblocking(True)
-
     def poke(self) -> None:
         """What keeps it from waking the others is logged: the commit that it tells of stands."""
         self._poke_itself()
         try:
-            paths = [one.path for one in os.scandir(self._folder) if one.name.endswith(".sock")]
-            if paths:
+            if paths := self._others.paths():
                 with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
                     sender.setblocking(False)
                     for path in paths:
@@ -159,6 +153,38 @@ class DatagramWake:
         if self._own_end is not None:
             with contextlib.suppress(OSError):  # full, so it is awake; or closed
                 self._own_end.send(b"1", socket.MSG_DONTWAIT)
+
+
+class _Sockets:
+    """The sockets of those who listen; the folder is listed again only when it changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.own = ""
+        """Left out: who has it wakes itself another way."""
+        self._listed_for = -1
+        self._paths: list[str] = []
+
+    def paths(self) -> list[str]:
+        """Raises FileNotFoundError where nobody ever listened."""
+        changed_at = os.stat(self._folder).st_mtime_ns
+        if changed_at != self._listed_for:
+            now = time.time_ns()
+            self._paths = [
+                one.path
+                for one in os.scandir(self._folder)
+                if one.name.endswith(".sock") and one.path != self.own
+            ]
+            # What is made within the same tick of the file system's clock leaves no other time.
+            self._listed_for = changed_at if now - changed_at > _TICK_NS else -1
+        return self._paths
+
+
+def _drain(ours: socket.socket) -> None:
+    """Takes what came; a wake says nothing."""
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            ours.recv(16)
 
 
 class NotifyWake:
