@@ -89,7 +89,7 @@ class Body(Input):
         try:
             with Timeout(max(0.001, self._deadline - time.monotonic()), RequestTimeout()):
                 yield
-        except (OSError, HTTPException):
+        except (OSError, ValueError, HTTPException):  # ValueError: a chunk's length is none
             self._is_broken = True
             raise
 
@@ -97,7 +97,7 @@ class Body(Input):
         """Takes what the application left, as far as it comes at once; gevent calls it after the answer."""
         self.send_100_continue_enabled = False
         self._deadline = min(self._deadline, time.monotonic() + UNREAD_S)
-        with contextlib.suppress(OSError, HTTPException):
+        with contextlib.suppress(OSError, ValueError, HTTPException):
             while self.unread and time.monotonic() < self._deadline and self.read(_PIECE):
                 gevent.sleep(0)  # a sender without a pause must not stop the others
 
@@ -161,11 +161,10 @@ class Handler(WSGIHandler):
         raise ex
 
     def get_environ(self) -> dict[str, Any]:
-        environ = {**super().get_environ(), WHEN_GONE: self._when_gone}
+        environ = super().get_environ()
         self.wsgi_input = Body(self.wsgi_input)
-        if environ["wsgi.input_terminated"]:
-            environ["wsgi.input"] = self.wsgi_input
-        return environ
+        body = {"wsgi.input": self.wsgi_input, "wsgi.input_terminated": True}
+        return {**environ, **body, WHEN_GONE: self._when_gone}
 
     def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         """An answer to a request that is not read to its end is the connection's last."""
