@@ -63,8 +63,8 @@ def read_head(line: bytes, lines: Lines) -> Head:
     if request is None:
         raise Refused(400, "The first line is none of HTTP/1.1.")
     method, target, version = (part.decode("latin-1") for part in request.groups())
-    if not _is_utf8(request[2]):
-        raise Refused(400, "The address is not UTF-8.")
+    if b"%00" in request[2] or not _is_utf8(request[2]):
+        raise Refused(400, "The address is no text: it is not UTF-8, or has a NUL in it.")
     fields = _read_fields(lines)
     target, fields = _own_target(method, target, fields)
     length, is_chunked = _framing(fields, version)

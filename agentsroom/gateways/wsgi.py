@@ -19,6 +19,7 @@ from gevent.pywsgi import Input, OldMessage, WSGIHandler, WSGIServer
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTimeout
 
 from agentsroom.core.errors import Conflict
+from agentsroom.core.platform import most_open_files
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.errors import FAULT, code_of
 from agentsroom.gateways.headers import HEADERS, NOT_KEPT
@@ -37,6 +38,7 @@ IDLE_S = 300.0
 """Seconds for which a connection stays open between two requests."""
 
 _MOST_CONNECTIONS = 20_000
+_OTHER_FILES = 200  # the store's, the watcher's, the wake's: a crowd of clients must leave them theirs
 _READABLE = 1  # libev's EV_READ
 _PIECE = 65_536
 
@@ -222,7 +224,7 @@ class Server(WSGIServer):
     """Serves an app on a listening socket until it is told to stop."""
 
     def __init__(self, listener: socket.socket, app: Any) -> None:
-        pool = Pool(_MOST_CONNECTIONS)
+        pool = Pool(max(1, min(_MOST_CONNECTIONS, most_open_files() - _OTHER_FILES)))
         super().__init__(listener, app, log=None, error_log=_logger, spawn=pool, handler_class=Handler)
         self.idle: set[socket.socket] = set()
         self.is_stopping = False
