@@ -1,5 +1,6 @@
 """What depends on the operating system, and nothing else does: the machine's name, its files and its processes."""
 
+import contextlib
 import hashlib
 import os
 import socket
@@ -10,10 +11,25 @@ from typing import NamedTuple
 
 import psutil
 
+_MOST_FILES = 65_536
+
 
 def host_name() -> str:
     """This machine's name, as sessions carry it."""
     return socket.gethostname()
+
+
+def most_open_files() -> int:
+    """How many files and sockets this process may have open; asks for as many as the system lets it have."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return wanted if soft == resource.RLIM_INFINITY else soft
 
 
 class LocalFiles:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from flask import Flask, current_app, g, redirect, request, session
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from limits.strategies import RateLimiter
-from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
+from werkzeug.exceptions import LengthRequired, RequestEntityTooLarge, UnsupportedMediaType
 from werkzeug.wrappers import Response as AnyResponse
 
 from agentsroom.access import service as access
@@ -21,13 +21,18 @@ from agentsroom.core.principals import Kind, Principal
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.errors import is_for_programs, wants_page
 from agentsroom.gateways.headers import add_headers
-from agentsroom.gateways.hosts import Addresses
+from agentsroom.gateways.hosts import Addresses, ForeignOrigin
 from agentsroom.gateways.pace import Pace
 from agentsroom.gateways.permits import Permit, Permits
 from agentsroom.gateways.wire import MOST_BODY
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_JSON = ("application/json",)
+_FORMS = ("application/x-www-form-urlencoded", "application/json", "")
+_OWN_SITE = ("same-origin", "none")
+MOST_BODY_OF_STRANGERS = 16_384
+"""Bytes that are read from whoever is not let in yet."""
 _OWNER = Principal("admin", access.DEFAULT_TEAM, access.DEFAULT_AGENT)
 
 
@@ -82,7 +87,8 @@ class Gate:
         credentials = credentials_of_request()
         self._check_origin(credentials)
         if audience == EVERYBODY:
-            self._check_csrf()
+            _bound_body()
+            self._check_body(is_from_a_page=True)
             return None
         try:
             principal = self.principal_of(credentials)
@@ -95,16 +101,20 @@ class Gate:
         g.credentials, g.principal = credentials, principal
         if audience is None or principal.kind not in audience:
             raise Forbidden("You may not do this.", hint="Sign in as the admin, in the browser.")
-        self._check_request(credentials)
-        return None
-
-    def _check_request(self, credentials: Credentials) -> None:
-        """What somebody who may call the route must keep to."""
         if is_for_programs():
             self._pace.count_call(_holder())
-            if request.method in _WITH_BODY and not request.is_json:
-                raise UnsupportedMediaType("JSON is taken here, with Content-Type: application/json.")
-        if credentials.by == "cookie" or not (credentials.by == "bearer" or is_for_programs()):
+        is_of_a_program = credentials.by == "bearer" or (credentials.by == "nothing" and is_for_programs())
+        self._check_body(is_from_a_page=not is_of_a_program)
+        return None
+
+    def _check_body(self, *, is_from_a_page: bool) -> None:
+        """A write of a page of ours has its CSRF token, and no write has a type that only others' forms send."""
+        taken = _JSON if is_for_programs() else _FORMS
+        if request.method in _WITH_BODY and request.mimetype not in taken and not request.is_json:
+            raise UnsupportedMediaType(
+                f"A body of this type is not taken here, but {', '.join(filter(None, taken))} is."
+            )
+        if is_from_a_page:
             self._check_csrf()
 
     def principal_of(self, credentials: Credentials) -> Principal:
@@ -127,11 +137,7 @@ class Gate:
     def open_stream(self, audience: frozenset[Kind]) -> Permit:
         """Leave for the caller of this request to read a stream for this audience. Raises TooManyRequests."""
         credentials: Credentials = g.credentials
-        principal: Principal = g.principal
-        holder = (
-            credentials.secret if credentials.by == "cookie" else f"{principal.kind} {principal.agent_id}"
-        )
-        return self._permits.open(holder, lambda: self._is_for(credentials, audience))
+        return self._permits.open(_holder(), lambda: self._is_for(credentials, audience))
 
     def _is_for(self, credentials: Credentials, audience: frozenset[Kind]) -> bool:
         """Whether who brought these credentials may still look at what is for this audience."""
@@ -141,15 +147,20 @@ class Gate:
             return False
 
     def _check_origin(self, credentials: Credentials) -> None:
-        """A browser names where a write or a stream comes from; clients that are no browsers send nothing."""
-        origin = request.headers.get("Origin")
-        if origin is None or (request.method in _SAFE_METHODS and not is_for_programs()):
+        """A browser says where a write or a stream comes from; clients that are no browsers say nothing."""
+        is_read = request.method in _SAFE_METHODS
+        if is_read and not is_for_programs():
             return
-        may_be_ours = origin == "null" and credentials.by != "bearer" and not is_for_programs()
-        # A form of a page without Referer has the origin null. The CSRF token tells ours from others',
-        # and browsers that know better say so in Sec-Fetch-Site.
-        if not may_be_ours or request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+        origin = request.headers.get("Origin")
+        if origin == "null" and credentials.by != "bearer" and not is_for_programs():
+            origin = (
+                None  # a form of a page without Referer, which ours are; its CSRF token tells whose it is
+            )
+        if origin is not None:
             self.addresses.check_origin(origin)
+        is_visit = is_read and request.headers.get("Sec-Fetch-Mode") == "navigate"
+        if not is_visit and request.headers.get("Sec-Fetch-Site", "none") not in _OWN_SITE:
+            raise ForeignOrigin("The request comes from a page of another site.")
 
     def _check_csrf(self) -> None:
         """A write of a browser carries a token that only our own pages know. Raises CsrfFailed."""
@@ -160,6 +171,13 @@ class Gate:
                 f"{error.description} The page may be older than this login.",
                 hint="Load the page again, then repeat what you did.",
             ) from error
+
+
+def _bound_body() -> None:
+    """Whoever is not let in yet is read little of, and says beforehand how much."""
+    if "Transfer-Encoding" in request.headers:
+        raise LengthRequired
+    request.max_content_length = MOST_BODY_OF_STRANGERS
 
 
 def credentials_of_request() -> Credentials:

@@ -190,7 +190,10 @@ def _page_meant(address: str) -> tuple[str, Mapping[str, Any], dict[str, str]]:
     """The endpoint, variables and query of a page's address. Raises NotFound."""
     try:
         parts = urlsplit(address)
-        endpoint, names = current_app.url_map.bind("").match(unquote(parts.path), method="GET")
+        path = unquote(parts.path)
+        if "\0" in path:
+            raise ValueError("no database knows such a name")
+        endpoint, names = current_app.url_map.bind("").match(path, method="GET")
     except (HTTPException, ValueError):
         raise NotFound("No page has this address.") from None
     return endpoint, names, dict(parse_qsl(parts.query))

@@ -63,6 +63,8 @@ def read_head(line: bytes, lines: Lines) -> Head:
     if request is None:
         raise Refused(400, "The first line is none of HTTP/1.1.")
     method, target, version = (part.decode("latin-1") for part in request.groups())
+    if b"%00" in request[2] or not _is_utf8(request[2]):
+        raise Refused(400, "The address is no text: it is not UTF-8, or has a NUL in it.")
     fields = _read_fields(lines)
     target, fields = _own_target(method, target, fields)
     length, is_chunked = _framing(fields, version)
@@ -82,6 +84,13 @@ def _read_fields(lines: Lines) -> list[tuple[str, str]]:
             raise Refused(400, f"Header {len(fields) + 1} is none: NAME: VALUE is taken, on one line.")
         fields.append((field[1].decode("latin-1"), field[2].strip(b" \t").decode("latin-1")))
     return fields
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        return text.isascii() or bool(text.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _own_target(method: str, target: str, fields: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:

@@ -19,6 +19,7 @@ from gevent.pywsgi import Input, OldMessage, WSGIHandler, WSGIServer
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTimeout
 
 from agentsroom.core.errors import Conflict
+from agentsroom.core.platform import most_open_files
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.errors import FAULT, code_of
 from agentsroom.gateways.headers import HEADERS, NOT_KEPT
@@ -37,6 +38,7 @@ IDLE_S = 300.0
 """Seconds for which a connection stays open between two requests."""
 
 _MOST_CONNECTIONS = 20_000
+_OTHER_FILES = 200  # the store's, the watcher's, the wake's: a crowd of clients must leave them theirs
 _READABLE = 1  # libev's EV_READ
 _PIECE = 65_536
 
@@ -89,7 +91,7 @@ class Body(Input):
         try:
             with Timeout(max(0.001, self._deadline - time.monotonic()), RequestTimeout()):
                 yield
-        except (OSError, HTTPException):
+        except (OSError, ValueError, HTTPException):  # ValueError: a chunk's length is none
             self._is_broken = True
             raise
 
@@ -97,7 +99,7 @@ class Body(Input):
         """Takes what the application left, as far as it comes at once; gevent calls it after the answer."""
         self.send_100_continue_enabled = False
         self._deadline = min(self._deadline, time.monotonic() + UNREAD_S)
-        with contextlib.suppress(OSError, HTTPException):
+        with contextlib.suppress(OSError, ValueError, HTTPException):
             while self.unread and time.monotonic() < self._deadline and self.read(_PIECE):
                 gevent.sleep(0)  # a sender without a pause must not stop the others
 
@@ -161,11 +163,10 @@ class Handler(WSGIHandler):
         raise ex
 
     def get_environ(self) -> dict[str, Any]:
-        environ = {**super().get_environ(), WHEN_GONE: self._when_gone}
+        environ = super().get_environ()
         self.wsgi_input = Body(self.wsgi_input)
-        if environ["wsgi.input_terminated"]:
-            environ["wsgi.input"] = self.wsgi_input
-        return environ
+        body = {"wsgi.input": self.wsgi_input, "wsgi.input_terminated": True}
+        return {**environ, **body, WHEN_GONE: self._when_gone}
 
     def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         """An answer to a request that is not read to its end is the connection's last."""
@@ -223,7 +224,7 @@ class Server(WSGIServer):
     """Serves an app on a listening socket until it is told to stop."""
 
     def __init__(self, listener: socket.socket, app: Any) -> None:
-        pool = Pool(_MOST_CONNECTIONS)
+        pool = Pool(max(1, min(_MOST_CONNECTIONS, most_open_files() - _OTHER_FILES)))
         super().__init__(listener, app, log=None, error_log=_logger, spawn=pool, handler_class=Handler)
         self.idle: set[socket.socket] = set()
         self.is_stopping = False

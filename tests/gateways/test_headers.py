@@ -50,6 +50,9 @@ def test_so_do_answers_about_what_is_known_already_and_errors_of_every_kind(
     with client.get("/static/app.css", headers=tag) as unchanged:
         assert unchanged.status_code == 304
         assert_our_headers(unchanged, "304")
+    with client.get("/live?page=/rooms", headers=bearer(RUNNING.token)) as stream:
+        assert stream.mimetype == "text/event-stream"
+        assert_our_headers(stream, "a stream")
     foreign = client.get("/rooms", headers={"Host": "evil.com"})
     big = client.post("/login", environ_overrides={"CONTENT_LENGTH": str(2**40)})
     app.view_functions["healthz"] = public(broken)

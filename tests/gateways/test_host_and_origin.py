@@ -192,3 +192,31 @@ def test_a_stream_for_our_own_page_is_opened(client: FlaskClient, sqlite_store: 
 def test_reading_a_page_is_not_for_us_to_refuse(client: FlaskClient) -> None:
     headers = {**bearer(RUNNING.token), "Origin": "http://evil.com"}
     assert client.get("/rooms", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "status"),
+    [
+        ("same-origin", "cors", 200),
+        ("none", "navigate", 200),
+        ("cross-site", "navigate", 200),
+        ("cross-site", "no-cors", 403),
+        ("cross-site", "websocket", 403),
+        ("same-site", "no-cors", 403),
+        ("same-site", "", 403),
+    ],
+)
+def test_what_a_page_of_others_shows_as_an_image_opens_no_stream(
+    client: FlaskClient, sqlite_store: Store, site: str, mode: str, status: int
+) -> None:
+    """No Origin comes with it; and another port of this machine is the same site, so that it brings the cookie."""
+    log_in(client, sqlite_store)
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
+    with client.get("/live?page=/rooms", headers=headers) as answer:
+        assert answer.status_code == status
+    assert client.get("/rooms", headers=headers).status_code == 200, "a link to a page is followed"
+
+
+def test_a_write_that_another_site_navigates_to_is_refused(client: FlaskClient) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert type_token(client, RUNNING.token, **headers).status_code == 403

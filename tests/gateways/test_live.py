@@ -189,9 +189,11 @@ def test_a_stream_that_nobody_reads_is_given_up(sqlite_store: Store, method: str
     assert sqlite_store.runtime.feed.subscribers == 0
 
 
-@pytest.mark.parametrize("page", ["", "/healthz", "/nothing", "/rooms/shared:nowhere", "/login", "//evil"])
-def test_a_page_without_a_stream_is_told(sqlite_store: Store, page: str) -> None:
-    client = create_app(sqlite_store.settings, sqlite_store.runtime, RUNNING).test_client()
+@pytest.mark.parametrize(
+    "page", ["", "/healthz", "/nothing", "/rooms/shared:nowhere", "/login", "//evil", "/rooms/%00"]
+)
+def test_a_page_without_a_stream_is_told(store: Store, page: str) -> None:
+    client = create_app(store.settings, store.runtime, RUNNING).test_client()
     headers = {"Authorization": f"Bearer {RUNNING.token}"}
     response = client.get("/live", query_string={"page": page}, base_url=RUNNING.url, headers=headers)
     assert response.status_code == 404

@@ -1,6 +1,7 @@
 """How a browser gets in and out: the form, the link that works once, the cookie."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from agentsroom.access import service as access
-from agentsroom.factory import create_app
+from agentsroom.factory import LOGIN_DAYS, create_app
 from agentsroom.gateways.pace import FAILED_LOGINS
 from tests.support.stores import Store
 from tests.support.web import (
@@ -120,6 +121,16 @@ def test_a_cookie_that_somebody_changed_is_nobodys(
     at = place % (len(cookie.value) - 1)  # the last letter has bits that mean nothing
     letter = "A" if cookie.value[at] != "A" else "B"
     client.set_cookie(name, cookie.value[:at] + letter + cookie.value[at + 1 :], domain="127.0.0.1")
+    assert client.get("/rooms").status_code == 401
+
+
+def test_a_cookie_is_nobodys_once_its_days_are_over(
+    app: Flask, client: FlaskClient, sqlite_store: Store
+) -> None:
+    """Also where the browser keeps it longer than it should."""
+    log_in(client, sqlite_store)
+    assert app.permanent_session_lifetime == timedelta(days=LOGIN_DAYS)
+    app.config["PERMANENT_SESSION_LIFETIME"] = timedelta(seconds=-1)
     assert client.get("/rooms").status_code == 401
 
 

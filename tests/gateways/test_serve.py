@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,21 @@ def sockets_of(server: WebServer) -> int:
         with contextlib.suppress(FileNotFoundError):  # closed while we looked
             found += os.readlink(one).startswith("socket:")
     return found
+
+
+def test_a_crowd_of_connections_leaves_the_server_the_files_that_it_needs(home: Path) -> None:
+    command = ["bash", "-c", f"ulimit -n 260 && exec {APP[0]} {APP[1]}"]
+    with WebServer(home, command) as server, server.connect() as browser, ExitStack() as crowd:
+        for _ in range(300):
+            crowd.enter_context(socket.create_connection(("127.0.0.1", server.running["port"])))
+        assert browser.get("/rooms")[0] == 200
+        with opened(Settings(home=str(home)), home) as writer:
+            writer.join(room="busy")
+        assert b"busy" in browser.get("/rooms")[1]
+        crowd.close()
+        with server.connect() as late:
+            assert late.get("/rooms")[0] == 200
+        assert "Too many open files" not in server.output
 
 
 def test_the_store_is_checked_before_there_is_anything_that_answers(home: Path, tmp_path: Path) -> None:

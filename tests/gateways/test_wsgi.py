@@ -4,9 +4,12 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from agentsroom.gateways.auth import MOST_BODY_OF_STRANGERS
 from agentsroom.gateways.headers import HEADERS
-from agentsroom.gateways.wire import MOST_LINE
+from agentsroom.gateways.wire import MOST_BODY, MOST_LINE
 from tests.support.raw import Answer, Raw
 from tests.support.server import WebServer
 
@@ -107,13 +110,38 @@ def test_an_idle_connection_is_closed_without_a_word(raw: Raw) -> None:
     assert raw.is_closed()
 
 
-@pytest.mark.parametrize("field", [b"Content-Length: 9", b"Transfer-Encoding: chunked"])
-def test_half_a_body_is_waited_for_and_then_given_up(raw: Raw, field: bytes) -> None:
-    form = b"Content-Type: application/x-www-form-urlencoded"
-    late = raw.ask(post(form, field, body=b"9\r\ntok"))
+def put(server: WebServer, *fields: bytes, body: bytes = b"") -> bytes:
+    """A request of the admin's, whose body is read."""
+    key = f"Authorization: Bearer {server.running['token']}".encode()
+    return post(key, b"Content-Type: application/json", *fields, body=body, path=b"/test/take")
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        (b"Content-Length: 9", b""),
+        (b"Content-Length: 9", b"x"),
+        (b"Content-Length: 9\r\nConnection: Upgrade\r\nUpgrade: h2c", b"x"),
+        (b"Transfer-Encoding: chunked", b""),
+        (b"Transfer-Encoding: chunked", b"9"),
+        (b"Transfer-Encoding: chunked", b"9\r\nxx"),
+        (b"Transfer-Encoding: chunked", b"2\r\nxx\r\n"),
+        (b"Transfer-Encoding: chunked", b"2\r\nxx\r\n0\r\n"),
+    ],
+)
+def test_half_a_body_is_waited_for_and_then_given_up(
+    server: WebServer, raw: Raw, field: bytes, body: bytes
+) -> None:
+    late = raw.ask(put(server, field, body=body))
     assert (late.status, late.code) == (408, "too_slow")
     assert carries_our_headers(late)
     assert raw.is_closed()
+
+
+def test_a_body_in_chunks_is_read(server: WebServer, raw: Raw) -> None:
+    taken = raw.ask(put(server, b"Transfer-Encoding: chunked", body=b"2\r\nab\r\n3;x=y\r\ncde\r\n0\r\n\r\n"))
+    assert (taken.status, taken.body) == (200, b"5")
+    assert raw.ask(HEALTH).status == 200
 
 
 def test_half_a_body_that_nobody_reads_holds_nothing(raw: Raw) -> None:
@@ -133,9 +161,19 @@ def test_every_address_refuses_a_body_that_is_too_big(raw: Raw, path: bytes) -> 
     assert raw.ask(post(b"Content-Length: 99999999", path=path)).status == 413
 
 
-def test_chunks_without_end_are_refused(raw: Raw) -> None:
-    form = b"Content-Type: application/x-www-form-urlencoded"
-    raw.send(post(form, b"Transfer-Encoding: chunked"))
+@pytest.mark.parametrize(("size", "status"), [(MOST_BODY, 200), (MOST_BODY + 1, 413)])
+def test_a_body_is_bounded_however_it_comes(server: WebServer, raw: Raw, size: int, status: int) -> None:
+    body = bytes(size)
+    assert raw.ask(put(server, b"Content-Length: %d" % size, body=body)).status == status
+    with Raw(server) as other:
+        chunk = b"%x\r\n%b\r\n0\r\n\r\n" % (size, body)
+        answer = other.ask(put(server, b"Transfer-Encoding: chunked", body=chunk))
+        assert answer.status == status
+        assert status == 200 or answer.code == "too_large"
+
+
+def test_chunks_without_end_are_refused(server: WebServer, raw: Raw) -> None:
+    raw.send(put(server, b"Transfer-Encoding: chunked"))
     piece = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
     for _ in range(80):
         raw.send(piece)
@@ -144,11 +182,25 @@ def test_chunks_without_end_are_refused(raw: Raw) -> None:
     assert raw.is_closed()
 
 
-def test_a_chunk_that_is_none_ends_the_connection(raw: Raw) -> None:
-    form = b"Content-Type: application/x-www-form-urlencoded"
-    refused = raw.ask(post(form, b"Transfer-Encoding: chunked", body=b"zz\r\n" + HEALTH))
+def test_a_chunk_that_is_none_ends_the_connection(server: WebServer, raw: Raw) -> None:
+    refused = raw.ask(put(server, b"Transfer-Encoding: chunked", body=b"zz\r\n" + HEALTH))
     assert refused.status == 400
     assert raw.is_closed(), "what follows is not taken for a request"
+
+
+def test_a_chunk_that_is_none_and_that_nobody_reads_ends_the_connection(server: WebServer, raw: Raw) -> None:
+    assert raw.ask(post(b"Transfer-Encoding: chunked", body=b"\r\n" + HEALTH, path=b"/nothing")).status == 404
+    assert raw.is_closed()
+    assert "invalid literal" not in server.output
+
+
+def test_strangers_are_read_little_of(raw: Raw, server: WebServer) -> None:
+    form = b"Content-Type: application/x-www-form-urlencoded"
+    body = b"a&" * (MOST_BODY_OF_STRANGERS // 2)
+    assert raw.ask(post(form, b"Content-Length: %d" % len(body), body=body)).code == "csrf_failed"
+    assert raw.ask(post(form, b"Content-Length: %d" % (len(body) + 1), body=body + b"a")).status == 413
+    with Raw(server) as other:
+        assert other.ask(post(form, b"Transfer-Encoding: chunked")).status == 411
 
 
 def test_the_rest_of_a_small_body_that_nobody_read_is_no_request(raw: Raw) -> None:
@@ -186,3 +238,28 @@ def test_a_client_that_hangs_up_leaves_no_trace(server: WebServer, half: bytes) 
     with Raw(server) as other:
         assert other.ask(HEALTH).status == 200
     assert "Greenlet" not in server.output
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 8), st.binary(max_size=4)), min_size=1, max_size=4)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_bytes_that_were_changed_on_the_way_get_a_clean_answer(
+    server: WebServer, edits: list[tuple[int, int, bytes]]
+) -> None:
+    before = len(server.output)
+    for request in (
+        HEALTH,
+        HEALTH.replace(b"/healthz", b"/live?page=/rooms&since=0"),
+        put(server, b"Transfer-Encoding: chunked", body=b"2\r\n{}\r\n0\r\n\r\n"),
+        put(server, b"Content-Length: 2", body=b"{}"),
+    ):
+        changed = request
+        for place, cut, new in edits:
+            at = place % (len(request) + 1)
+            changed = changed[:at] + new + changed[at + cut :]
+        with Raw(server) as raw:
+            raw.send(changed)
+            raw.finish()
+            assert raw.status() in {200, 400, 401, 403, 404, 405, 408, 411, 413, 414, 415, 429, 431}
+    assert "Traceback" not in server.output[before:]

@@ -1,11 +1,11 @@
-"""Routes that misbehave, for the tests alone: /test/flood, /test/fault, /test/late."""
+"""Routes that misbehave, for the tests alone: /test/flood, /test/take, /test/fault, /test/late."""
 
 import sys
 from collections.abc import Iterator
 
 from flask import Flask, Response, request
 
-from agentsroom.access.routes import public
+from agentsroom.access.routes import allow, public
 from agentsroom.core.settings import Settings
 from agentsroom.factory import create_app
 from agentsroom.gateways.running import Running
@@ -25,6 +25,12 @@ def flood() -> Response:
             sys.stdout.flush()
 
     return Response(pieces())
+
+
+@allow("admin")
+def take() -> str:
+    """How many bytes came."""
+    return str(len(request.get_data()))
 
 
 @public
@@ -49,6 +55,6 @@ def late() -> Response:
 def make_app(settings: Settings, runtime: Runtime, running: Running) -> Flask:
     """The product's, and the routes of this module."""
     app = create_app(settings, runtime, running)
-    for view in (flood, fault, late):
+    for view in (flood, take, fault, late):
         app.add_url_rule(f"/test/{view.__name__}", view_func=view, methods=["GET", "POST"])
     return app

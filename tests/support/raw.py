@@ -56,6 +56,14 @@ class Raw:
         length = headers.get("content-length")
         return self._file.read(int(length) if length else -1)
 
+    def finish(self) -> None:
+        """Says that nothing more comes."""
+        self._socket.shutdown(socket.SHUT_WR)
+
+    def status(self) -> int:
+        """Of the next answer, of which nothing else is read."""
+        return int(self._file.readline().split()[1])
+
     def is_closed(self) -> bool:
         """Whether nothing more comes; waits for the end."""
         try:

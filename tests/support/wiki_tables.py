@@ -4,25 +4,38 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import fields
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+from werkzeug.routing import Rule
 
 import agentsroom
+from agentsroom.access.routes import EVERYBODY, audience_of
+from agentsroom.access.service import LOGIN_LINK_LIFE
 from agentsroom.cli import EXIT_CODES, cli
+from agentsroom.core.clock import HOUR
 from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.principals import Kind
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Tool
+from agentsroom.factory import LOGIN_DAYS, create_app
+from agentsroom.gateways import auth, pace, wire, wsgi
 from agentsroom.gateways.commands import PLACES
 from agentsroom.gateways.errors import http_errors
+from agentsroom.gateways.headers import HEADERS
 from agentsroom.gateways.manifest import overview
 from agentsroom.gateways.manifest.released import RELEASED, release_of
 from agentsroom.gateways.manifest.served import SERVED, Server
 from agentsroom.gateways.openapi import STATUSES, path_of
 from agentsroom.rooms.harnesses import HARNESSES
 from agentsroom.rooms.machine import Machine
-from agentsroom.runtime import make_registry
+from agentsroom.runtime import Runtime, make_registry
+
+CALLERS: tuple[Kind, ...] = ("agent", "admin")
+"""Who comes over HTTP, a column each."""
 
 
 def settings_table() -> str:
@@ -181,6 +194,51 @@ def _cut(value: Any, key: str = "") -> Any:
     if isinstance(value, list):
         return [*(_cut(one) for one in value[:1]), "…"] if len(value) > 5 else [_cut(one) for one in value]
     return value
+
+
+def routes_table() -> str:
+    """Every route, and who may call it."""
+    with TemporaryDirectory() as home, closing(Runtime(Settings(home=home))) as runtime:
+        app = create_app(runtime.settings, runtime)
+        audiences = [
+            (rule, audience_of(app.view_functions[rule.endpoint])) for rule in app.url_map.iter_rules()
+        ]
+    columns = ("address", "methods", "nobody", *CALLERS)
+    return _table(columns, sorted(_route(rule, audience or frozenset()) for rule, audience in audiences))
+
+
+def _route(rule: Rule, audience: frozenset[Kind]) -> tuple[str, ...]:
+    may = [kind in audience or audience == EVERYBODY for kind in CALLERS]
+    methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
+    cells = ("yes" if one else "" for one in (audience == EVERYBODY, *may))
+    return f"`{rule.rule}`", ", ".join(methods), *cells
+
+
+def headers_table() -> str:
+    """The headers of every answer."""
+    return _table(("header", "value"), [(f"`{name}`", f"`{value}`") for name, value in HEADERS.items()])
+
+
+def limits_table() -> str:
+    """What is taken over HTTP, and what is answered beyond it."""
+    rows = [
+        ("the request's line", f"{wire.MOST_LINE:,} bytes", "414"),
+        ("headers", f"{wire.MOST_FIELDS}, and {wire.MOST_HEAD:,} bytes in all", "431"),
+        ("a body", f"{wire.MOST_BODY:,} bytes", "413, before it is read"),
+        ("a body of somebody who is not let in yet", f"{auth.MOST_BODY_OF_STRANGERS:,} bytes", "413"),
+        ("a line and headers, from their first byte on", f"{wsgi.HEAD_S:g} s", "408"),
+        ("a body", f"{wsgi.BODY_S:g} s", "408"),
+        ("a new connection that says nothing", f"{wsgi.HEAD_S:g} s", "closed"),
+        ("a connection between two requests", f"{wsgi.IDLE_S:g} s", "closed"),
+        ("a client that takes nothing of its answer", f"{wsgi.SEND_S:g} s", "closed"),
+        ("wrong keys of one address", f"{pace.WRONG_KEYS} a minute", "429 instead of 401"),
+        ("wrong tokens at /login of one address", f"{pace.FAILED_LOGINS} a minute", "429"),
+        ("calls to /api and /mcp with one key or login", f"{Settings().max_calls:,} a minute", "429"),
+        ("a login link", f"{LOGIN_LINK_LIFE // HOUR} hours, one login", "401"),
+        ("a browser's login", f"{LOGIN_DAYS} days", "401"),
+        ("open streams of one key or login", f"{Settings().max_streams:,}", "429"),
+    ]
+    return _table(("what", "limit", "beyond it"), rows)
 
 
 def _registry() -> Registry:
