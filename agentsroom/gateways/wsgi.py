@@ -100,8 +100,13 @@ class Body(Input):
         self.send_100_continue_enabled = False
         self._deadline = min(self._deadline, time.monotonic() + UNREAD_S)
         with contextlib.suppress(OSError, ValueError, HTTPException):
-            while self.unread and time.monotonic() < self._deadline and self.read(_PIECE):
+            while self.unread and time.monotonic() < self._deadline and self._take(_PIECE):
                 gevent.sleep(0)  # a sender without a pause must not stop the others
+
+    def _take(self, length: int) -> bytes:
+        """However much came before."""
+        with self._in_time():
+            return super().read(length)
 
 
 class Handler(WSGIHandler):

@@ -94,9 +94,9 @@ def tried(app: Flask, store: Store, rule: Rule, method: str, caller: Caller) -> 
     )
     with answer:
         refusal = REFUSALS.get(answer.status_code)
-        if refusal is None or method == "HEAD":
-            return refusal
-        return refusal if answer.is_json and error_of(answer) == refusal else None
+        if method == "HEAD":  # tells no code, and needs no CSRF token
+            return None if refusal == "csrf_failed" else refusal
+        return refusal if refusal and answer.is_json and error_of(answer) == refusal else None
 
 
 def expected(audience: frozenset[Kind], method: str, caller: Caller) -> str | None:
