@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import Row
 
-MODULES = ("in_process", "processes", "stdio")
+MODULES = ("in_process", "over_http", "processes", "stdio")
 PAGE = Path(__file__).parents[1] / "wiki" / "Speed.md"
 
 
