@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask, redirect, request
-from flask.sessions import SecureCookieSessionInterface
+from flask import Flask, Request, redirect, request
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
@@ -66,7 +66,8 @@ class _App(Flask):
         super().__init__(
             __name__, static_folder=shipped_folder("static"), template_folder=shipped_folder("templates")
         )
-        self._behind = ProxyFix(super().wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies)
+        plain = super().wsgi_app
+        self._behind = ProxyFix(plain, x_for=proxies, x_proto=proxies, x_host=proxies) if proxies else plain
 
     def wsgi_app(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         return self._behind(environ, start_response)
@@ -74,6 +75,12 @@ class _App(Flask):
 
 class _Sessions(SecureCookieSessionInterface):
     """The signed cookie; Secure as soon as the request came by https."""
+
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
+        """Who brings no cookie costs no look at the signature."""
+        if self.get_cookie_name(app) in request.cookies:
+            return super().open_session(app, request)
+        return self.session_class()
 
     def get_cookie_secure(self, app: Flask) -> bool:
         return request.is_secure or bool(app.config["SESSION_COOKIE_SECURE"])
@@ -102,6 +109,7 @@ def create_app(
     gate = Gate(settings, running.port, running.token, runtime.database, limiter.limiter)
     gate.guard(app)
     render_errors(app)
+    limiter.request_filter(lambda: request.blueprint != "access")  # it slows logins alone
     build = _build_id()
     app.jinja_env.globals.update(
         dom_id=dom_id,

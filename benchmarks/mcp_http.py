@@ -114,7 +114,12 @@ def _theirs(home: str, sessions: list[str]) -> Iterator[int]:
 @contextmanager
 def _started(command: list[str], home: str, ready: str) -> Iterator[None]:
     """The program, from the line on that says that it is ready."""
-    environment = {**os.environ, "AGENTS_ROOM_HOME": home, "AGENTS_ROOM_PORT": "0"}
+    environment = {
+        **os.environ,
+        "AGENTS_ROOM_HOME": home,
+        "AGENTS_ROOM_PORT": "0",
+        "AGENTS_ROOM_MAX_CALLS": "0",
+    }
     pipe, both = subprocess.PIPE, subprocess.STDOUT
     with subprocess.Popen(command, stdout=pipe, stderr=both, text=True, env=environment) as process:
         assert process.stdout is not None

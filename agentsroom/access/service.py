@@ -127,14 +127,13 @@ def agent_of_key(work: Reading, key: str) -> Principal:
     Raises Unauthenticated.
     """
     public_id, _, secret = key.removeprefix("agt_").partition(".")
-    found = store.find_key(work, public_id) if key.startswith("agt_") else None
+    found = store.find_holder_of_key(work, public_id) if key.startswith("agt_") else None
     right = same_secret(found.secret_hash if found else _NO_SUCH_KEY, secret)
-    if found is None or not right or found.revoked_at is not None:
+    if found is None or not right:
         raise Unauthenticated(
             "That key is not valid, or was revoked.", hint="agents-room agent key NAME makes a new one."
         )
-    agent = get_agent(work, found.agent_id)
-    return Principal("agent", agent.team_id, agent.id)
+    return Principal("agent", found.team_id, found.agent_id)
 
 
 def local_principal(work: Reading, team_id: str, agent_id: str, process: LocalProcess) -> Principal:

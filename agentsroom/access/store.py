@@ -32,6 +32,14 @@ class KeyRow(NamedTuple):
     revoked_at: int | None
 
 
+class KeyHolderRow(NamedTuple):
+    """A key that works, and the agent that it belongs to."""
+
+    secret_hash: str
+    agent_id: str
+    team_id: str
+
+
 class LoginLinkRow(NamedTuple):
     token_hash: str
     expires_at: int
@@ -69,7 +77,15 @@ _key = select(
     AgentKey.public_id, AgentKey.agent_id, AgentKey.secret_hash, AgentKey.created_at, AgentKey.revoked_at
 )
 _KEYS_OF = Query(_key.where(AgentKey.agent_id == bindparam("agent")).order_by(AgentKey.created_at))
-_KEY = Query(_key.where(AgentKey.public_id == bindparam("public_id")))
+_KEY_HOLDER = Query(
+    select(AgentKey.secret_hash, Agent.id, Agent.team_id)
+    .join(Agent, Agent.id == AgentKey.agent_id)
+    .where(
+        AgentKey.public_id == bindparam("public_id"),
+        AgentKey.revoked_at.is_(None),
+        Agent.deleted_at.is_(None),
+    )
+)
 _INSERT_KEY = Query(insert(AgentKey), ("public_id", "agent_id", "secret_hash", "created_at"))
 _REVOKE_KEYS_OF = Query(
     update(AgentKey)
@@ -155,9 +171,10 @@ def keys_of(work: Reading, agent_id: str) -> list[KeyRow]:
     return [KeyRow(*row) for row in work.rows(_KEYS_OF, agent=agent_id)]
 
 
-def find_key(work: Reading, public_id: str) -> KeyRow | None:
-    row = work.row(_KEY, public_id=public_id)
-    return KeyRow(*row) if row else None
+def find_holder_of_key(work: Reading, public_id: str) -> KeyHolderRow | None:
+    """None also for a key that was revoked. Each call over HTTP asks it, in one query read to its end."""
+    rows = work.rows(_KEY_HOLDER, public_id=public_id)
+    return KeyHolderRow(*rows[0]) if rows else None
 
 
 def insert_key(work: Writing, public_id: str, agent_id: str, secret_hash: str) -> None:

@@ -177,6 +177,11 @@ class Database:
             finally:
                 work.cursor.execute("ROLLBACK")
 
+    def glance(self, act: Callable[[Reading], T]) -> T:
+        """What `act` answers from one query alone, which needs no transaction around it."""
+        with self._translated(), self.engine.connect() as connection:
+            return act(Reading(connection, self.clock.now(), self.settings))
+
     def write(self, act: Callable[[Writing], T], *, patience_s: float | None = None) -> T:
         """What `act` answers inside one writing unit of work; commits when it ends well, else nothing happened.
 

@@ -169,6 +169,8 @@ class Feed:
             for event in events:
                 for subscription in self._subscriptions:
                     subscription.offer(event)
+            if len(events) < QUEUE_SIZE:
+                return  # what was committed since wakes us again
 
     def close(self) -> None:
         """Ends every subscription with CLOSED and stops listening, for good."""

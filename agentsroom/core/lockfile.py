@@ -103,9 +103,11 @@ class LockFile:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def sign(self) -> None:
-        """Writes the holder's process id into the file; on a full disk it stays unsigned."""
+        """Writes the holder's process id into the file, unless it stands there; on a full disk it stays unsigned."""
+        ours = b"%-20d\n" % os.getpid()
         with contextlib.suppress(OSError):
-            os.pwrite(self._descriptor, b"%-20d\n" % os.getpid(), 0)
+            if os.pread(self._descriptor, len(ours), 0) != ours:
+                os.pwrite(self._descriptor, ours, 0)
 
     def signature(self) -> str:
         """The process id of the last holder."""

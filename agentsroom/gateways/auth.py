@@ -123,7 +123,7 @@ class Gate:
         if credentials.by == "bearer":
             if same_secret(self._token_hash, credentials.secret):
                 return _OWNER
-            return self._database.read(lambda work: access.agent_of_key(work, credentials.secret))
+            return self._database.glance(lambda work: access.agent_of_key(work, credentials.secret))
         if credentials.by == "cookie":
             found = self._database.read(lambda work: access.admin_of_login(work, credentials.secret))
         if found is None and self._settings.auth == "off":

@@ -1,6 +1,7 @@
 """The JSON API: every tool under its name, one shape for every error, and never a page."""
 
 import json
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -11,6 +12,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from agentsroom.access import service as access
+from agentsroom.core.database import Writing
 from agentsroom.factory import create_app
 from agentsroom.runtime import Runtime
 from tests.support.cases import any_of, read
@@ -297,3 +300,34 @@ def test_one_key_waits_so_often_at_a_time_and_no_more(sqlite_store: Store) -> No
     api.store.join(room="front").send(api.session_id)
     assert wait.answer().status_code == 200
     assert api("msg_wait", session_id=api.session_id, timeout_s=0).status_code == 200
+
+
+def test_a_key_costs_a_call_one_query(api: Api) -> None:
+    asked: list[str] = []
+    with api.store.runtime.database.engine.connect() as connection:
+        driver = connection.connection.dbapi_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.set_trace_callback(asked.append)
+    assert api.post("no_such_tool", b"{}").status_code == 404
+    driver.set_trace_callback(None)
+    assert len(asked) == 1, asked
+    assert "agent_keys" in asked[0]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda work: access.rotate_key(work, "mara"),
+        lambda work: access.revoke_keys(work, "mara"),
+        lambda work: access.delete_agent(work, "mara"),
+    ],
+    ids=["rotated", "revoked", "deleted"],
+)
+def test_a_key_that_has_ended_opens_nothing(
+    sqlite_store: Store, client: FlaskClient, end: Callable[[Writing], object]
+) -> None:
+    sqlite_store.add_agent("mara")
+    headers = bearer(agent_key(sqlite_store, "mara"))
+    assert client.post("/api/tools/room_who", json={}, headers=headers).status_code == 200
+    sqlite_store.runtime.database.write(end)
+    assert client.post("/api/tools/room_who", json={}, headers=headers).status_code == 401
