@@ -1,8 +1,10 @@
 """Over HTTP: tools/call msg_send at /mcp in both eras, against the official SDK's server that writes the same rows.
 
-Run as a program with a store's path, a port and the sessions, it is that other server.
+Theirs runs without sessions: in one session it takes no two requests of the same id at a time. Run as a program with a
+store's path, a port and the sessions, it is that other server.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -10,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -70,15 +73,15 @@ def _rate(port: int, era: str, session_id: str, key: str) -> float:
         params["_meta"] = META
         headers |= {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": "tools/call", "Mcp_Name": "msg_send"}
     else:
-        headers |= {"MCP_Protocol_Version": "2025-11-25", "MCP_Session_Id": _session(port, key)}
+        headers |= {"MCP_Protocol_Version": "2025-11-25", **_session(port, key)}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     request = post("/mcp", port, body, **headers)
     rate(port, request, connections=CONNECTIONS, requests=SENDS // 10, good='"recipients":3')
     return rate(port, request, connections=CONNECTIONS, requests=SENDS, good='"recipients":3')
 
 
-def _session(port: int, key: str) -> str:
-    """The id of a new legacy session."""
+def _session(port: int, key: str) -> dict[str, str]:
+    """The header of a new legacy session, if the server has such."""
     params = {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -92,7 +95,8 @@ def _session(port: int, key: str) -> str:
     }
     with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
         connection.request("POST", "/mcp", body, headers)
-        return str(connection.getresponse().headers["MCP-Session-Id"])
+        given = connection.getresponse().headers["MCP-Session-Id"]
+        return {"MCP_Session_Id": given} if given else {}
 
 
 @contextmanager
@@ -107,8 +111,16 @@ def _theirs(home: str, sessions: list[str]) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "benchmarks.mcp_http", str(Path(home) / "room.db"), str(port), *sessions]
-    with _started(command, home, "running on"):
+    with _started(command, home, "started"):
+        while not _answers(port):
+            time.sleep(0.05)
         yield port
+
+
+def _answers(port: int) -> bool:
+    with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 @contextmanager
@@ -142,8 +154,8 @@ def serve_peer(path: Path, port: int, sessions: list[str]) -> None:
         send()
         return {"message_id": 1, "recipients": len(sessions) - 1}
 
-    print(f"running on {port}", flush=True)
-    server.run("streamable-http", port=port, json_response=True)
+    print("started", flush=True)
+    server.run("streamable-http", port=port, json_response=True, stateless_http=True)
 
 
 if __name__ == "__main__":
