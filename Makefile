@@ -16,7 +16,7 @@ CODE := $(wildcard app.py agentsroom benchmarks tests)
 PAGES := $(wildcard templates)
 COGGED := $(wildcard README.md wiki/*.md)
 # What tests need of the operating system; .ci/system-packages knows how to get each.
-TEST_SYSTEM := chromium postgresql
+TEST_SYSTEM := chromium postgresql node
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 15
@@ -61,7 +61,7 @@ wheel: $(DEV_STAMP) ## build dist/*.whl
 	$(BIN)/python -m build --wheel
 
 clean: ## remove .venv and all that tools left; data in AGENTS_ROOM_HOME stays
-	rm -rf .venv build dist htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .node build dist htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache
 	rm -rf .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

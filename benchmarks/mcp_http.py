@@ -26,7 +26,7 @@ from benchmarks.in_process import BODY, Bench, raw_sender
 from benchmarks.load import post, rate
 from benchmarks.stdio import Sent
 
-RUNS = 1
+RUNS = 5
 SENDS = 1_000
 CONNECTIONS = 16
 META = {
