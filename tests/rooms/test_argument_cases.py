@@ -16,7 +16,12 @@ CASES = [case for case in read("arguments.jsonl") if case["area"] == "rooms"]
 ONLY_LOCAL = "the caller is a local stdio process"
 RUNS = [
     pytest.param(database, way, case, id=f"{case['id']}-{way}-{database}")
-    for database, way in (("sqlite", "service"), ("postgresql", "service"), ("sqlite", "api"))
+    for database, way in (
+        ("sqlite", "service"),
+        ("postgresql", "service"),
+        ("sqlite", "api"),
+        ("sqlite", "mcp"),
+    )
     for case in CASES
     if way == "service" or ONLY_LOCAL not in case["given"]
 ]
