@@ -30,8 +30,11 @@ from agentsroom.gateways.manifest import overview
 from agentsroom.gateways.manifest.released import RELEASED, release_of
 from agentsroom.gateways.manifest.served import SERVED, Server
 from agentsroom.gateways.openapi import STATUSES, path_of
+from agentsroom.gateways.wiki import wiki_resources
 from agentsroom.rooms.harnesses import HARNESSES
 from agentsroom.rooms.machine import Machine
+from agentsroom.rooms.prompts import room_prompts
+from agentsroom.rooms.resources import room_resources
 from agentsroom.runtime import Runtime, make_registry
 
 CALLERS: tuple[Kind, ...] = ("agent", "admin")
@@ -160,6 +163,26 @@ def commands_table() -> str:
 def exit_codes_table() -> str:
     """The CLI's exit codes."""
     return _table(("exit code", "meaning"), [(str(code), text) for code, text in EXIT_CODES.items()])
+
+
+def resources_table() -> str:
+    rows = [
+        (f"`{one.template}`", f"{one.description} ({one.mime_type})")
+        for one in (*room_resources(), wiki_resources())
+    ]
+    return _table(("URI", "what it is"), rows)
+
+
+def prompts_table() -> str:
+    rows = [
+        (
+            f"`{prompt.name}`",
+            prompt.description,
+            ", ".join(f"`{one.name}`{'' if one.required else '?'}" for one in prompt.arguments),
+        )
+        for prompt in room_prompts()
+    ]
+    return _table(("prompt", "what it makes an agent do", "arguments"), rows)
 
 
 def harnesses_table() -> str:
