@@ -12,6 +12,8 @@ from agentsroom.gateways.manifest import overview
 from agentsroom.gateways.manifest.released import PUBLISHER_META, RELEASED
 from agentsroom.gateways.manifest.served import SERVED
 from tests.support.manifests import BASE, client_of, printed, served
+from tests.support.mcp_http import McpClient, key_of
+from tests.support.server import WebServer
 from tests.support.stdio import META, StdioServer
 from tests.support.stores import Json, Store
 
@@ -26,16 +28,30 @@ SAID: dict[str, Callable[[Json], list[Json]]] = {
 """Where each kind speaks of tools; a card leaves them to the live list, and a catalog to the card."""
 
 
-@pytest.fixture(scope="module", params=["2025", "2026"])
+@pytest.fixture(scope="module", params=["stdio, 2025", "stdio, 2026", "HTTP, 2025", "HTTP, 2026"])
 def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
-    """The tools that a client is shown, in either era."""
+    """The tools that a client is shown, by either door and in either era."""
     folder = tmp_path_factory.mktemp("live")
-    with StdioServer(folder / "home", folder) as server:
-        if request.param == "2025":
-            server.initialize()
-        params = {} if request.param == "2025" else {"_meta": META}
-        tools: list[Json] = server.ask("tools/list", params)["result"]["tools"]
+    door, era = request.param.split(", ")
+    told = _over_stdio(folder, era) if door == "stdio" else _over_http(folder, era)
+    tools: list[Json] = told["result"]["tools"]
     return tools
+
+
+def _over_stdio(folder: Path, era: str) -> Any:
+    with StdioServer(folder / "home", folder) as server:
+        if era == "2025":
+            server.initialize()
+        return server.ask("tools/list", {} if era == "2025" else {"_meta": META})
+
+
+def _over_http(folder: Path, era: str) -> Any:
+    with WebServer(folder / "home") as server:
+        client = McpClient(server, key_of(folder / "home", "default"))
+        if era == "2025":
+            client.initialize()
+            return client.legacy("tools/list").message()
+        return client.modern("tools/list").message()
 
 
 def given(kind: str, store: Store) -> Json:
