@@ -103,19 +103,14 @@ class McpHttp:
             response.headers[SESSION_ID] = session.id
         return response
 
-    def _answer(self, outcome: rpc.Outcome, session: HttpSession | None) -> Response:
+    def _answer(self, outcome: jsonrpc.Reply | rpc.Work, session: HttpSession | None) -> Response:
         _check_accept(_JSON, _STREAM)
-        match outcome:
-            case jsonrpc.Reply() as reply:
-                return _reply(reply, session)
-            case rpc.Work(tool=str(tool)) as work if self._features(caller, CallFeed(self._feed)).waits(tool):
-                return self._run_long(work, session)
-            case rpc.Work() as work:
-                feed = CallFeed(self._feed)
-                exchange = rpc.Exchange(work.request, {})
-                return _reply(work.run(lambda: self._features(caller, feed), exchange), session)
-            case _:
-                raise AssertionError("a legacy client listens with GET")
+        if isinstance(outcome, jsonrpc.Reply):
+            return _reply(outcome, session)
+        features = self._features(caller, CallFeed(self._feed))
+        if outcome.tool is not None and features.waits(outcome.tool):
+            return self._run_long(outcome, session)
+        return _reply(outcome.run(lambda: features, rpc.Exchange(outcome.request, {})), session)
 
     def _run_long(self, work: rpc.Work, session: HttpSession | None) -> Response:
         """Runs the call beside this request, which tells the client what comes of it."""

@@ -4,37 +4,31 @@ The store is loaded behind the first answer, since importing it takes longer tha
 in the order in which they came; one that only reads runs beside the others, so that a wait holds up nobody.
 """
 
-import os
 import queue
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from agentsroom.core.errors import AgentsRoomError, UnknownTool
+from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.logs import log_to_stderr
-from agentsroom.core.principals import Principal, this_process
 from agentsroom.core.settings import Settings, load_settings
 from agentsroom.gateways import jsonrpc, rpc
+from agentsroom.gateways.lazy_runtime import ENDING, LazyRuntime, without
+from agentsroom.gateways.standard_streams import LONGEST_LINE, lines_of, take_standard_streams, write_line
 from agentsroom.gateways.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
     from agentsroom.core.feed import CallFeed, Subscription
     from agentsroom.gateways.features import RuntimeFeatures
-    from agentsroom.runtime import Runtime
-
-LONGEST_LINE = 8 * 1024 * 1024
-"""Bytes of a message; a longer one is refused unread."""
 
 _MOST_READERS = 100
 _MOST_WAITING = 256
-_ENDING = (signal.SIGTERM, signal.SIGINT)
 _MADE_FOR_CHANGES = ("resources/list", "resources/subscribe")
 """A legacy client that sends one of these is told of changes from then on."""
 _PATIENCE_S = 2.0  # how long calls may go on when the input has ended
@@ -51,108 +45,26 @@ def serve_stdio() -> int:
     except AgentsRoomError as error:
         sys.stderr.write(f"agents-room: {error.message}\n")
         return 2
-    source, sink = _take_standard_streams()
-    for number in _ENDING:
+    source, sink = take_standard_streams()
+    for number in ENDING:
         signal.signal(number, _end)
     with source:
         server = _Server(settings, sink)
         with suppress(SystemExit):
-            for line in _lines(source):
+            for line in lines_of(source):
                 server.receive(line)
         server.close()
     return 0
-
-
-@contextmanager
-def _without_signals() -> Iterator[None]:
-    """Around the start of a thread, which inherits it: a signal must reach the main thread, to break off what it waits for."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(0)
 
 
-def _take_standard_streams() -> tuple[BinaryIO, int]:
-    """Both ends of the wire, on descriptors that nobody else knows; children inherit neither."""
-    source, sink = os.fdopen(os.dup(0), "rb"), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # stderr is closed
-        os.dup2(nothing, 1)
-    os.close(nothing)
-    sys.stdout = sys.stderr
-    return source, sink
-
-
-def _lines(source: BinaryIO) -> Iterator[bytes | None]:
-    """Every whole line without its end, blank ones left out; None stands for one that is too long."""
-    while line := source.readline(LONGEST_LINE + 1):
-        if line.endswith(b"\n"):
-            if message := line.strip(b" \t\r\n"):
-                yield message
-        elif len(line) > LONGEST_LINE:
-            while line and not line.endswith(b"\n"):
-                line = source.readline(64 * 1024)
-            yield None
-
-
-class _Store:
-    """The runtime and who we are; the main thread lets it `load`, any other one waits for it."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._loader = ThreadPoolExecutor(1, "load")
-        self._loading: Future[Runtime] | None = None
-        self._caller: Principal | None = None
-        self._guard = threading.Lock()
-
-    def load(self) -> None:
-        """Begins to import the runtime, once."""
-        if self._loading is None:
-            with _without_signals():
-                self._loading = self._loader.submit(self._make_runtime)
-
-    def _make_runtime(self) -> "Runtime":
-        from agentsroom.runtime import Runtime
-
-        return Runtime(self._settings)
-
-    @property
-    def runtime(self) -> "Runtime":
-        assert self._loading is not None
-        return self._loading.result()
-
-    def only_reads(self, tool: str) -> bool:
-        """False also where nothing tells: calling it will say what is wrong."""
-        assert self._loading is not None
-        if self._loading.exception() is None:
-            with suppress(UnknownTool):
-                return self.runtime.registry.get(tool).read_only
-        return False
-
-    def caller(self) -> Principal:
-        """Raises NotFound or Conflict, and what keeps the store from being opened."""
-        with self._guard:
-            if self._caller is None:
-                self._caller = self.runtime.local_principal(this_process())
-            return self._caller
-
-    def close(self) -> None:
-        if self._loading is not None and self._loading.done() and self._loading.exception() is None:
-            self.runtime.close()
-
-
 class _Call:
     """One request whose answer needs what we offer."""
 
-    def __init__(self, work: rpc.Work | rpc.Listening, store: _Store) -> None:
+    def __init__(self, work: rpc.Work | rpc.Listening, store: LazyRuntime) -> None:
         self.work = work
         self.is_cancelled = False
         self._store = store
@@ -208,7 +120,7 @@ class _Server:
 
     def __init__(self, settings: Settings, sink: int) -> None:
         self._sink = sink
-        self._store = _Store(settings)
+        self._store = LazyRuntime(settings)
         self._session = rpc.Session()
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(_MOST_WAITING)
@@ -218,7 +130,7 @@ class _Server:
         self._is_closing = False
         self._follower: _Call | None = None
         self._lane = threading.Thread(target=self._work_off, name="calls", daemon=True)
-        with _without_signals():
+        with without(ENDING):
             self._lane.start()
 
     def receive(self, line: bytes | None) -> None:
@@ -310,11 +222,9 @@ class _Server:
                 self._send(told)
 
     def _send(self, message: bytes) -> None:
-        line = memoryview(message + b"\n")
         with self._writing:
             try:
-                while line:
-                    line = line[os.write(self._sink, line) :]
+                write_line(self._sink, message)
             except OSError:  # nobody reads any more
                 self._hang_up()
 
@@ -326,7 +236,7 @@ class _Server:
     def close(self) -> None:
         """Ends what waits, gives the other calls a moment, and closes the store."""
         self._is_closing = True
-        for number in _ENDING:
+        for number in ENDING:
             signal.signal(number, signal.SIG_IGN)
         for call in (*self._open.values(), *([self._follower] if self._follower else [])):
             call.end_wait()

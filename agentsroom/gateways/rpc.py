@@ -256,7 +256,9 @@ def answer(request: Request, session: Session, capabilities: dict[str, Any] = CA
     return answer_legacy(request, session, capabilities)
 
 
-def answer_legacy(request: Request, session: Session, capabilities: dict[str, Any] = CAPABILITIES) -> Outcome:
+def answer_legacy(
+    request: Request, session: Session, capabilities: dict[str, Any] = CAPABILITIES
+) -> Reply | Work:
     """In the era of `initialize`, which sets the session's version."""
     try:
         match request.method:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentsroom.gateways import jsonrpc
-from agentsroom.gateways.mcp_stdio import LONGEST_LINE
+from agentsroom.gateways.standard_streams import LONGEST_LINE
 from tests.support.stdio import INITIALIZE, META, PATIENCE_S, SERVER, StdioServer
 
 Start = Callable[..., StdioServer]
