@@ -15,7 +15,6 @@ from agentsroom.core.errors import ParseError, Unauthenticated
 from agentsroom.core.jsontext import parse_strict
 from agentsroom.core.principals import Kind
 from agentsroom.core.tools import Call, Result
-from agentsroom.gateways.body import whole_body
 from agentsroom.gateways.live import WHEN_GONE
 from agentsroom.gateways.openapi import openapi
 from agentsroom.gateways.permits import Permit, PermittedFeed
@@ -41,7 +40,7 @@ def api_routes(runtime: Runtime, open_stream: OpenStream) -> Blueprint:
         tool = runtime.registry.get(name)
         raw = _body()
         found = _wait(runtime, open_stream, name, raw) if tool.waits else runtime.call(name, raw, caller())
-        return Response(msgspec.json.encode(found), mimetype=_JSON)
+        return Response(msgspec.json.encode(found) + b"\n", mimetype=_JSON)
 
     @routes.get("/api/openapi.json", provide_automatic_options=False)
     @allow(*_AUDIENCE)
@@ -58,7 +57,7 @@ def api_routes(runtime: Runtime, open_stream: OpenStream) -> Blueprint:
 
 def _body() -> bytes:
     """The request's body, which is JSON. Raises ParseError."""
-    raw = whole_body()
+    raw = request.get_data(cache=False)
     if not raw:
         raise ParseError("The body is empty; the tool's arguments belong in it, {} for none.")
     parse_strict(raw)

@@ -1,10 +1,12 @@
 """The wiki against the code: tables fresh, links there, examples that run, every word of the registry explained."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from agentsroom.core.tools import Tool
 from agentsroom.gateways.commands import PLACES
 from agentsroom.rooms.machine import Machine
 from agentsroom.runtime import make_registry
+from tests.support.server import WebServer
 from tests.support.wiki_tables import subclasses
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +26,12 @@ EXAMPLES = [
     for page in PAGES
     for number, block in enumerate(re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL))
 ]
+SERVED = [
+    (page.name, block)
+    for page in PAGES
+    for block in re.findall(r"```console serving\n(.*?)```", page.read_text(), re.DOTALL)
+]
+"""Those that speak to a server, with the key of its first start in AGENTS_ROOM_KEY."""
 
 
 def test_tables_are_what_the_code_gives() -> None:
@@ -63,6 +72,29 @@ def test_every_console_example_runs(page: str, number: int, block: str, tmp_path
     command = ["bash", "-c", script]
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, f"{page}, example {number + 1}:\n{ran.stdout}{ran.stderr}"
+
+
+@pytest.mark.parametrize(("page", "block"), SERVED, ids=lambda value: str(value)[:20])
+def test_every_example_with_a_server_gives_what_it_shows(page: str, block: str, tmp_path: Path) -> None:
+    with WebServer(tmp_path / "home") as server:
+        script = block.replace("http://127.0.0.1:8765", server.url)
+        lines = [line.removeprefix("$ ") for line in script.splitlines() if line.startswith("$ ")]
+        ran = subprocess.run(
+            ["bash", "-c", "set -euo pipefail\n" + "\n".join(lines)],
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"], "AGENTS_ROOM_KEY": server.key},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert ran.returncode == 0, f"{page}:\n{ran.stdout}{ran.stderr}"
+    shown = [line for line in block.splitlines() if not line.startswith("$ ")]
+    assert [_without_ids(line) for line in ran.stdout.splitlines()] == [_without_ids(line) for line in shown]
+
+
+def _without_ids(line: str) -> Any:
+    """The JSON of the line; every session's id is the same."""
+    return json.loads(re.sub(r"\b[0-9a-f]{16}\b", "0" * 16, line))
 
 
 def test_each_tool_is_one_command_of_the_cli_and_each_such_command_a_tool() -> None:

@@ -100,11 +100,19 @@ def test_a_connection_outlives_what_is_refused_on_it(server: WebServer) -> None:
     for tool, arguments, status in (
         ("no_such_tool", {}, 404),
         ("msg_unread", {"session_id": 7}, 422),
-        ("msg_send", {"to": "*", "body": "x" * 5_000_000}, 413),
         ("msg_unread", {}, 200),
     ):
         assert agent(tool, **arguments)[0] == status
         assert agent.socket is used
+    agent.hang_up()
+
+
+def test_a_body_that_is_too_large_is_told_before_its_connection_ends(server: WebServer) -> None:
+    agent = Agent(server)
+    agent.begin("msg_send", to="*", body="x" * 5_000_000)
+    found, answer = agent.response()
+    assert (found.status, answer["error"]["code"]) == (413, "too_large")
+    assert agent.socket is None
     agent.hang_up()
 
 

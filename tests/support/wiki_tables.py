@@ -80,8 +80,11 @@ def subclasses(base: type[AgentsRoomError]) -> Iterable[type[AgentsRoomError]]:
         yield from subclasses(one)
 
 
-NOT_OF_THE_API = ("wait_timeout", "already_served", "port_taken", "not_writable", "bad_setting")
-"""What only the command line says."""
+NOT_OF_THE_API = (
+    *("wait_timeout", "already_served", "port_taken", "not_writable", "bad_setting"),
+    *("session_missing", "session_unknown"),
+)
+"""What only the command line says, and what only /mcp does."""
 
 
 def statuses_table() -> str:
