@@ -180,10 +180,13 @@ def _greet(settings: Settings, runtime: Runtime, running: Running) -> None:
     click.echo(f"An MCP client on this machine takes this entry:\n\n  {_mcp_entry(settings)}\n")
     if new is not None:
         click.echo(
-            f"The key of the agent {new.agent_id} for HTTP, shown this once:\n\n  AGENTS_ROOM_KEY={new.key}\n"
+            f"Over HTTP a client reaches {base}/mcp (wiki/Connect.md). The key of the agent {new.agent_id}, shown this once:"
+            f"\n\n  AGENTS_ROOM_KEY={new.key}\n"
         )
     else:
-        click.echo(f"A new key for HTTP: {own_command()} agent key {access.DEFAULT_AGENT}\n")
+        click.echo(
+            f"Over HTTP: {base}/mcp. A new key for it: {own_command()} agent key {access.DEFAULT_AGENT}\n"
+        )
     click.echo("Ctrl+C ends the server.")
 
 
