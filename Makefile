@@ -49,7 +49,7 @@ fix: $(DEV_STAMP) ## format code and templates, mend what ruff can, remake the w
 	$(if $(COGGED),$(BIN)/cog -r $(COGGED))
 
 bench: $(DEV_STAMP) ## measure speed
-	$(BIN)/python -m benchmarks $(ARGS)
+	@.ci/system-packages wrk && $(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(DEV_STAMP) ## run the long tests
 	@skip="$$(.ci/system-packages $(TEST_SYSTEM))" && \
