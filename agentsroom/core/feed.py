@@ -168,7 +168,7 @@ class Feed:
             self._last = events[-1].id
             for event in events:
                 for subscription in self._subscriptions:
-                    subscription.offer(event)
+                    _offer(subscription, event)
             if len(events) < QUEUE_SIZE:
                 return  # what was committed since wakes us again
 
@@ -186,6 +186,14 @@ class Feed:
         """Raises Stopping once the feed was closed: a wait that found nothing was ended, its time is not over."""
         if self._is_closed:
             raise Stopping("The server stops.", hint="Wait again: it may be back soon.", retry_after=1)
+
+
+def _offer(subscription: Subscription, event: FeedEvent) -> None:
+    """A subscriber that fails keeps no event from the others."""
+    try:
+        subscription.offer(event)
+    except Exception:
+        _logger.exception("a subscriber could not be told of %s", event.kind)
 
 
 class CallFeed:

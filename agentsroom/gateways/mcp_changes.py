@@ -1,8 +1,8 @@
 """The stream on which an MCP client over HTTP is told of changes, as server-sent events."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from agentsroom.core.database import Database
+from agentsroom.core.database import Database, Reading
 from agentsroom.core.feed import (
     CLOSED,
     QUEUE_SIZE,
@@ -12,8 +12,12 @@ from agentsroom.core.feed import (
     Subscription,
     events_after,
 )
+from agentsroom.core.feed import (
+    last_event_id as newest_event_id,
+)
 from agentsroom.gateways.features import news
 from agentsroom.gateways.mcp_conversation import QUIET_S
+from agentsroom.gateways.mcp_sessions import Cursor
 from agentsroom.gateways.permits import Permit
 from agentsroom.gateways.rpc import Features
 from agentsroom.gateways.subscriptions import Subscriptions
@@ -30,10 +34,13 @@ def sse(message: bytes, event_id: int | None = None) -> bytes:
 class Changes:
     """What one client is told, from now on; a context manager that ends its subscription."""
 
-    def __init__(self, feed: Feed, subscriptions: Subscriptions, features: Features, permit: Permit) -> None:
+    def __init__(
+        self, feed: Feed, subscriptions: Subscriptions, features: Features, permit: Permit, cursor: Cursor
+    ) -> None:
         self._subscriptions = subscriptions
         self._features = features
         self._permit = permit
+        self._cursor = cursor
         self._events: Subscription = feed.subscribe(self._wants)
 
     def _wants(self, event: FeedEvent) -> bool:
@@ -50,7 +57,7 @@ class Changes:
         self._events.close()
 
     def run(
-        self, missed: list[FeedEvent], *, first: bytes | None = None, last: bytes | None = None
+        self, missed: Iterable[FeedEvent], *, first: bytes | None = None, last: bytes | None = None
     ) -> Iterator[bytes]:
         """Server-sent events until the stream is stopped, or its reader may read no more.
 
@@ -64,21 +71,24 @@ class Changes:
         while (seen := self._events.next(QUIET_S)) is not CLOSED:
             if seen is None:
                 yield ALIVE
-            elif self._permit.holds((seen,)):
-                yield from self._told(seen)
-            else:
+            elif not self._permit.holds((seen,)):
                 return
+            elif seen is RESYNC or seen.id > self._cursor.event_id:
+                yield from self._told(seen)
         if last is not None:
             yield sse(last)
 
     def _told(self, event: FeedEvent) -> Iterator[bytes]:
         for message in self._news(event):
-            yield sse(message, None if event is RESYNC else event.id)
+            yield sse(message, event.id or None)
+        self._cursor.event_id = max(self._cursor.event_id, event.id)
 
 
-def missed_since(database: Database, last_event_id: str) -> list[FeedEvent]:
-    """The events after the one that a client names as its last; RESYNC stands for too many."""
-    if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < 19):
-        return []
-    found = database.read(lambda work: events_after(work, int(last_event_id)))
+def missed_since(database: Database, last_event_id: int) -> list[FeedEvent]:
+    """The events after that one; RESYNC stands for too many, or where there never was such an event."""
+
+    def look(work: Reading) -> list[FeedEvent]:
+        return [RESYNC] if last_event_id > newest_event_id(work) else events_after(work, last_event_id)
+
+    found = database.read(look)
     return [RESYNC] if len(found) == QUEUE_SIZE else found

@@ -13,7 +13,7 @@ from werkzeug.exceptions import BadRequest, MethodNotAllowed, NotAcceptable
 
 from agentsroom.access.routes import allow, caller
 from agentsroom.core.errors import Unauthenticated
-from agentsroom.core.feed import CallFeed
+from agentsroom.core.feed import CallFeed, last_event_id
 from agentsroom.core.ids import secret_hash
 from agentsroom.core.principals import Kind
 from agentsroom.gateways import jsonrpc, rpc
@@ -22,7 +22,7 @@ from agentsroom.gateways.live import WHEN_GONE
 from agentsroom.gateways.mcp_changes import ALIVE, Changes, missed_since, sse
 from agentsroom.gateways.mcp_conversation import QUIET_S, Conversation
 from agentsroom.gateways.mcp_headers import SESSION_ID, VERSION, check_headers, is_of_modern_era
-from agentsroom.gateways.mcp_sessions import HttpSession, HttpSessions
+from agentsroom.gateways.mcp_sessions import Cursor, HttpSession, HttpSessions
 from agentsroom.gateways.permits import Permit, PermittedFeed
 from agentsroom.gateways.subscriptions import Subscriptions
 from agentsroom.runtime import Runtime
@@ -98,6 +98,8 @@ class McpHttp:
         """In a session that is open already it is refused; whatever else the headers say, it opens one."""
         session = self._sessions.find(request.headers.get(SESSION_ID), _owner()) or HttpSession(_owner())
         response = self._answer(rpc.answer_legacy(message, session.agreed, self._capabilities), session)
+        if session.agreed.version is not None and session.cursor.event_id == 0:
+            session.cursor.event_id = self._database.read(last_event_id)
         if session.agreed.version is not None:
             self._sessions.keep(session)
             response.headers[SESSION_ID] = session.id
@@ -139,7 +141,7 @@ class McpHttp:
             case rpc.Opened(subscriptions, features):
                 first, last = subscriptions.acknowledgement(), listening.ended(subscriptions).body
                 with Opened() as opened:
-                    changes = self._changes(opened, subscriptions, features)
+                    changes = self._changes(opened, subscriptions, features, Cursor())
                     return _stream(changes.run([], first=first, last=last), opened)
 
     def follow(self) -> Response:
@@ -148,16 +150,19 @@ class McpHttp:
             raise MethodNotAllowed(["POST"], "A client of this version listens with subscriptions/listen.")
         session = self._sessions.get(request.headers.get(SESSION_ID), _owner())
         _check_accept(_STREAM)
-        features = self._features(caller, CallFeed(self._feed))
+        principal = caller()
+        features = self._features(lambda: principal, CallFeed(self._feed))
         with Opened() as opened:
-            changes = self._changes(opened, session.agreed.subscriptions, features)
+            changes = self._changes(opened, session.agreed.subscriptions, features, session.cursor)
             session.replace_stream(changes.stop)
-            missed = missed_since(self._database, request.headers.get("Last-Event-ID", ""))
+            missed = missed_since(self._database, _last_event_id(session.cursor.event_id))
             return _stream(changes.run(missed), opened)
 
-    def _changes(self, opened: Opened, subscriptions: Subscriptions, features: rpc.Features) -> Changes:
+    def _changes(
+        self, opened: Opened, subscriptions: Subscriptions, features: rpc.Features, cursor: Cursor
+    ) -> Changes:
         permit = opened.enter_context(closing(self._open_stream(_AUDIENCE)))
-        changes = opened.enter_context(closing(Changes(self._feed, subscriptions, features, permit)))
+        changes = opened.enter_context(closing(Changes(self._feed, subscriptions, features, permit, cursor)))
         _when_gone(opened, changes.stop)
         return changes
 
@@ -187,6 +192,12 @@ def mcp_routes(endpoint: McpHttp) -> Blueprint:
         return endpoint.end()
 
     return routes
+
+
+def _last_event_id(known: int) -> int:
+    """The newest event that the client was told of: as it says itself, else as we know."""
+    text = request.headers.get("Last-Event-ID", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else known
 
 
 def _owner() -> str:

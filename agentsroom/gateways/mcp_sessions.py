@@ -29,6 +29,13 @@ class SessionUnknown(AgentsRoomError):
 
 
 @dataclass
+class Cursor:
+    """How far a client was told of the feed's events."""
+
+    event_id: int = 0
+
+
+@dataclass
 class HttpSession:
     """One session."""
 
@@ -40,6 +47,7 @@ class HttpSession:
     """How each of its requests is cancelled."""
     asked: dict[str, Future[dict[str, Any] | None]] = field(default_factory=dict)
     """What we asked the client, by our ids."""
+    cursor: Cursor = field(default_factory=Cursor)
     end_stream: Callable[[], None] | None = None
     """Ends its GET stream, if it has one."""
 

@@ -49,7 +49,10 @@ class PermittedFeed(CallFeed):
                 self.cancel()
             return wanted(event)
 
-        return super().subscribe(watched, size)
+        subscription = super().subscribe(watched, size)
+        if not self._permit.holds():  # access may have ended just before
+            self.cancel()
+        return subscription
 
 
 class Permits:

@@ -101,3 +101,16 @@ def test_an_unsubscribed_one_is_forgotten(store: Store) -> None:
     with store.runtime.feed.subscribe(_everything):
         assert store.runtime.feed.subscribers == 1
     assert store.runtime.feed.subscribers == 0
+
+
+def test_a_subscriber_that_fails_keeps_no_event_from_the_others(
+    store: Store, writer: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(_event: FeedEvent) -> bool:
+        raise RuntimeError("of this subscriber")
+
+    feed = store.runtime.feed
+    with feed.subscribe(fails), feed.subscribe(_everything) as subscription:
+        writer.write(lambda work: work.emit("told", "home"))
+        assert _next(subscription).kind == "told"
+    assert "of this subscriber" in caplog.text

@@ -36,6 +36,7 @@ class McpAnswer:
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
         self._connection = connection
+        self._socket = connection.sock
         self._response = connection.getresponse()
         self.status = self._response.status
         self.headers = self._response.headers
@@ -47,7 +48,7 @@ class McpAnswer:
 
     def body(self) -> bytes:
         """All of it, to its end."""
-        with closing(self._connection):
+        with closing(self):
             return self._response.read()
 
     def json(self) -> Any:
@@ -70,10 +71,16 @@ class McpAnswer:
         if not self.is_stream:
             found: Json = self.json()
             return found
-        *_, last = self.events()
+        with closing(self):
+            *_, last = self.events()
         return last
 
+    def patience(self, seconds: float) -> None:
+        """How long each further event may take."""
+        self._socket.settimeout(seconds)
+
     def close(self) -> None:
+        self._response.close()
         self._connection.close()
 
 
@@ -123,9 +130,10 @@ class McpClient:
         """A request within the session."""
         return self.send("POST", self._request(method, params), {**self.own_headers(), **headers})
 
-    def follow(self, **headers: str) -> McpAnswer:
+    def follow(self, last_event_id: str | None = None) -> McpAnswer:
         """The session's stream."""
-        return self.send("GET", None, {**self.own_headers(), "Accept": "text/event-stream", **headers})
+        own: dict[str, str | None] = {"Accept": "text/event-stream", "Last-Event-ID": last_event_id}
+        return self.send("GET", None, self.own_headers() | own)
 
     def modern(self, method: str, params: Json | None = None, **headers: str) -> McpAnswer:
         """A request that stands alone."""
