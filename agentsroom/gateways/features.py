@@ -11,7 +11,9 @@ from agentsroom.core.principals import Principal
 from agentsroom.core.resources import Prompt, ResourceFamily
 from agentsroom.core.text import refused_character
 from agentsroom.core.tools import Call
-from agentsroom.gateways.rpc import CAPABILITIES, Exchange, Features, describe_tools, tool_result
+from agentsroom.gateways.methods import describe_tools, tool_result
+from agentsroom.gateways.offers import Exchange, Features
+from agentsroom.gateways.rpc import CAPABILITIES
 from agentsroom.gateways.subscriptions import Change, ListChanged, ResourceUpdated, Subscriptions
 from agentsroom.gateways.wiki import wiki_resources
 from agentsroom.runtime import Runtime
@@ -20,7 +22,7 @@ _LONGEST_ARGUMENT = 65_536
 
 
 class RuntimeFeatures:
-    """One caller's view of a runtime (rpc.Features); `caller` is asked when it is needed first."""
+    """One caller's view of a runtime (offers.Features); `caller` is asked when it is needed first."""
 
     capabilities: ClassVar[dict[str, Any]] = CAPABILITIES
 

@@ -18,8 +18,8 @@ from agentsroom.core.feed import (
 from agentsroom.gateways.features import news
 from agentsroom.gateways.mcp_conversation import QUIET_S
 from agentsroom.gateways.mcp_sessions import Cursor
+from agentsroom.gateways.offers import Features
 from agentsroom.gateways.permits import Permit
-from agentsroom.gateways.rpc import Features
 from agentsroom.gateways.subscriptions import Subscriptions
 
 ALIVE = b": alive\n\n"

@@ -10,7 +10,7 @@ import msgspec
 
 from agentsroom.core.feed import CallFeed
 from agentsroom.core.ids import random_base62
-from agentsroom.gateways import jsonrpc, rpc
+from agentsroom.gateways import jsonrpc, offers, rpc
 from agentsroom.gateways.mcp_sessions import HttpSession
 
 QUIET_S = 15.0
@@ -22,7 +22,7 @@ Said = bytes | jsonrpc.Reply
 """A message beside the reply, or the reply, which is the last."""
 
 
-class Conversation(rpc.Exchange):
+class Conversation(offers.Exchange):
     """One call: it runs in a thread of its own; what it says is read from `next`, in order."""
 
     def __init__(self, work: rpc.Work, session: HttpSession | None, feed: CallFeed) -> None:
@@ -36,13 +36,13 @@ class Conversation(rpc.Exchange):
         self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
         self._waiting: Future[dict[str, Any] | None] | None = None
 
-    def start(self, features: rpc.MakeFeatures) -> None:
+    def start(self, features: offers.MakeFeatures) -> None:
         """Begins the call; `end` ends what it waits for, and belongs to the end of the request that carries it."""
         if self._session is not None:
             self._session.under_way[self.request.id] = self.end
         threading.Thread(target=self._run, args=(features,), name="call", daemon=True).start()
 
-    def _run(self, features: rpc.MakeFeatures) -> None:
+    def _run(self, features: offers.MakeFeatures) -> None:
         self._said.put(self._work.run(features, self))
 
     def next(self, timeout_s: float | None) -> Said | None:
@@ -66,7 +66,7 @@ class Conversation(rpc.Exchange):
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         capability = method.partition("/")[0]
         if self._session is None or capability not in self.capabilities:
-            raise rpc.MissingCapability(capability)
+            raise offers.MissingCapability(capability)
         request_id = f"ask-{random_base62(16)}"
         self._waiting = self._session.asked[request_id] = Future()
         self.send(

@@ -16,7 +16,7 @@ from agentsroom.core.errors import Unauthenticated
 from agentsroom.core.feed import CallFeed, last_event_id
 from agentsroom.core.ids import secret_hash
 from agentsroom.core.principals import Kind
-from agentsroom.gateways import jsonrpc, rpc
+from agentsroom.gateways import jsonrpc, offers, rpc
 from agentsroom.gateways.features import RuntimeFeatures
 from agentsroom.gateways.live import WHEN_GONE
 from agentsroom.gateways.mcp_changes import ALIVE, Changes, missed_since, sse
@@ -112,7 +112,7 @@ class McpHttp:
         features = self._features(caller, CallFeed(self._feed))
         if outcome.tool is not None and features.waits(outcome.tool):
             return self._run_long(outcome, session)
-        return _reply(outcome.run(lambda: features, rpc.Exchange(outcome.request, {})), session)
+        return _reply(outcome.run(lambda: features, offers.Exchange(outcome.request, {})), session)
 
     def _run_long(self, work: rpc.Work, session: HttpSession | None) -> Response:
         """Runs the call beside this request, which tells the client what comes of it."""
@@ -159,7 +159,7 @@ class McpHttp:
             return _stream(changes.run(missed), opened)
 
     def _changes(
-        self, opened: Opened, subscriptions: Subscriptions, features: rpc.Features, cursor: Cursor
+        self, opened: Opened, subscriptions: Subscriptions, features: offers.Features, cursor: Cursor
     ) -> Changes:
         permit = opened.enter_context(closing(self._open_stream(_AUDIENCE)))
         changes = opened.enter_context(closing(Changes(self._feed, subscriptions, features, permit, cursor)))

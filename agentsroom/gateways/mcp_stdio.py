@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.logs import log_to_stderr
 from agentsroom.core.settings import Settings, load_settings
-from agentsroom.gateways import jsonrpc, rpc
+from agentsroom.gateways import jsonrpc, offers, rpc
 from agentsroom.gateways.lazy_runtime import ENDING, LazyRuntime, without
 from agentsroom.gateways.standard_streams import LONGEST_LINE, lines_of, take_standard_streams, write_line
 from agentsroom.gateways.subscriptions import Subscriptions
@@ -214,7 +214,7 @@ class _Server:
             act = partial(self._tell, events, self._session.subscriptions, follower.features())
             threading.Thread(target=act, name="changes", daemon=True).start()
 
-    def _tell(self, events: "Subscription", subscriptions: Subscriptions, features: rpc.Features) -> None:
+    def _tell(self, events: "Subscription", subscriptions: Subscriptions, features: offers.Features) -> None:
         from agentsroom.gateways.features import news
 
         for event in events:
@@ -251,7 +251,7 @@ class _Server:
         )
 
 
-class _Exchange(rpc.Exchange):
+class _Exchange(offers.Exchange):
     """What a call may say on the wire before its reply."""
 
     def __init__(

@@ -14,7 +14,8 @@ from agentsroom.core.errors import AgentsRoomError, InvalidArgument, NotFound
 from agentsroom.core.feed import FeedEvent
 from agentsroom.gateways.features import RuntimeFeatures
 from agentsroom.gateways.jsonrpc import INVALID_PARAMS, Refused
-from agentsroom.gateways.rpc import CAPABILITIES, Exchange, MissingCapability
+from agentsroom.gateways.offers import Exchange, MissingCapability
+from agentsroom.gateways.rpc import CAPABILITIES
 from agentsroom.gateways.subscriptions import Change, ListChanged
 
 Json = dict[str, Any]

@@ -10,7 +10,8 @@ from agentsroom.core.feed import RESYNC, CallFeed, FeedEvent
 from agentsroom.core.principals import Principal
 from agentsroom.gateways.features import RuntimeFeatures, news
 from agentsroom.gateways.jsonrpc import Request
-from agentsroom.gateways.rpc import CAPABILITIES, Exchange
+from agentsroom.gateways.offers import Exchange
+from agentsroom.gateways.rpc import CAPABILITIES
 from agentsroom.gateways.subscriptions import ListChanged, ResourceUpdated, Subscriptions
 from agentsroom.gateways.wiki import wiki_pages
 from tests.support.stores import Store

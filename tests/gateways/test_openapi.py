@@ -12,8 +12,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from agentsroom.core.settings import Settings
 from agentsroom.factory import create_app
+from agentsroom.gateways.methods import describe_tools
 from agentsroom.gateways.openapi import STATUSES, openapi, path_of
-from agentsroom.gateways.rpc import describe_tools
 from agentsroom.rooms.machine import Machine
 from agentsroom.runtime import Runtime, make_registry
 from tests.support.stores import Json, Store

@@ -16,7 +16,7 @@ from mcp_types import _v2026_07_28 as modern_types
 from agentsroom.core.errors import Conflict, NotFound, StoreUnavailable, UnknownTool
 from agentsroom.core.feed import FeedEvent
 from agentsroom.core.settings import Settings
-from agentsroom.gateways import jsonrpc, rpc
+from agentsroom.gateways import jsonrpc, methods, offers, rpc
 from agentsroom.gateways.subscriptions import SUBSCRIPTION_ID_KEY, Change, ResourceUpdated
 from agentsroom.rooms.machine import Machine
 from agentsroom.runtime import make_registry
@@ -37,7 +37,7 @@ class Echo:
     def waits(self, tool: str) -> bool:
         return tool == "asking"
 
-    def call_tool(self, name: str, arguments: bytes, exchange: rpc.Exchange, /) -> dict[str, Any]:
+    def call_tool(self, name: str, arguments: bytes, exchange: offers.Exchange, /) -> dict[str, Any]:
         if name == "conflict":
             raise Conflict("It is there \ud800 already.", hint="Take another.", path="x.py")
         if name == "broken":
@@ -46,7 +46,7 @@ class Echo:
             exchange.ask("elicitation/create", {})
         if name != "echo":
             raise UnknownTool(f"No tool is called {json.dumps(name)}.")
-        return rpc.tool_result(b'{"given":' + arguments + b"}")
+        return methods.tool_result(b'{"given":' + arguments + b"}")
 
     def resources(self) -> list[dict[str, Any]]:
         return [{"uri": "test://one", "name": "one"}]
@@ -65,7 +65,9 @@ class Echo:
     def prompts(self) -> list[dict[str, Any]]:
         return [{"name": "greet"}]
 
-    def get_prompt(self, name: str, arguments: dict[str, str], exchange: rpc.Exchange, /) -> dict[str, Any]:
+    def get_prompt(
+        self, name: str, arguments: dict[str, str], exchange: offers.Exchange, /
+    ) -> dict[str, Any]:
         if name != "greet":
             raise NotFound("No prompt has this name.")
         text = f"Greet {arguments.get('who', 'all')} for {exchange.request.method}."
@@ -99,7 +101,7 @@ def message(method: str, params: Any = None, id: Any = 1) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, **given}).encode()
 
 
-def exchange(raw: bytes, session: rpc.Session | None = None, features: rpc.Features | None = None) -> Any:
+def exchange(raw: bytes, session: rpc.Session | None = None, features: offers.Features | None = None) -> Any:
     """The reply to one message of an initialized client, or None where there is none."""
     match jsonrpc.decode(raw):
         case jsonrpc.Request() as request:
@@ -115,10 +117,10 @@ def exchange(raw: bytes, session: rpc.Session | None = None, features: rpc.Featu
     return answered
 
 
-def replied(outcome: rpc.Outcome, features: rpc.Features) -> jsonrpc.Reply:
+def replied(outcome: rpc.Outcome, features: offers.Features) -> jsonrpc.Reply:
     match outcome:
         case rpc.Work() as work:
-            return work.run(lambda: features, rpc.Exchange(work.request, {}))
+            return work.run(lambda: features, offers.Exchange(work.request, {}))
         case rpc.Listening() as listening:
             opened = listening.open(lambda: features)
             return opened if isinstance(opened, jsonrpc.Reply) else listening.ended(opened.subscriptions)
@@ -332,7 +334,7 @@ def test_lone_surrogates_in_arguments_reach_the_tool_as_escapes() -> None:
     seen: list[bytes] = []
 
     class Watching(Echo):
-        def call_tool(self, name: str, arguments: bytes, exchange: rpc.Exchange, /) -> dict[str, Any]:
+        def call_tool(self, name: str, arguments: bytes, exchange: offers.Exchange, /) -> dict[str, Any]:
             seen.append(arguments)
             return super().call_tool(name, b"{}", exchange)
 
@@ -604,7 +606,7 @@ def test_listening_needs_wishes(notifications: Any) -> None:
 
 def test_every_tool_of_the_product_is_described_as_the_protocol_wants() -> None:
     registry = make_registry(Settings(), Machine())
-    tools = json.loads(rpc.describe_tools(registry))
+    tools = json.loads(methods.describe_tools(registry))
     assert [tool["name"] for tool in tools] == [tool.name for tool in registry]
     legacy_types.ListToolsResult.model_validate({"tools": tools})
     for tool in tools:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from agentsroom.core.tools import Registry
-from agentsroom.gateways.rpc import SERVER_INFO, describe_tools
+from agentsroom.gateways.methods import describe_tools
+from agentsroom.gateways.rpc import SERVER_INFO
 
 PRODUCT = SERVER_INFO["name"]
 """Also the name of the package and of its command."""
