@@ -132,7 +132,7 @@ async def prompts_and_completion_are_there(alpha: Agent) -> None:
     assert isinstance(said.content, TextContent)
     assert "beta" in said.content.text
     reference = PromptReference(type="ref/prompt", name="join-and-work")
-    found = await alpha.client.complete(reference, {"name": "room", "value": "fro"})
+    found = await alpha.client.complete(reference, {"name": "room", "value": "fr"})
     assert found.completion.values == ["shared:front"]
 
 
