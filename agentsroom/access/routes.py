@@ -15,6 +15,8 @@ LOGIN = "login"
 _AUDIENCE = "agentsroom_audience"
 EVERYBODY: frozenset[Kind] = frozenset()
 """The audience of a public route."""
+PROGRAMS: frozenset[Kind] = frozenset({"admin", "agent"})
+"""The audience of what programs call: whoever may run a tool."""
 
 
 def allow(*kinds: Kind) -> Callable[[View], View]:

@@ -71,9 +71,15 @@ class Subscription:
         self._wanted = wanted
 
     def offer(self, event: FeedEvent) -> None:
-        """Puts the event in, or RESYNC in place of everything when the queue is full; never blocks."""
-        if event is not CLOSED and not self._wanted(event):
-            return
+        """Puts the event in, or RESYNC in place of everything when the queue is full; never blocks, never raises."""
+        try:
+            if event is not CLOSED and not self._wanted(event):
+                return
+        except (
+            Exception
+        ):  # a subscriber that fails keeps no event from the others, and looks at everything itself
+            _logger.exception("a subscriber could not be told of %s", event.kind)
+            event = RESYNC
         try:
             self._queue.put_nowait(event)
         except queue.Full:
@@ -124,7 +130,10 @@ class Feed:
 
     def subscribe(self, wanted: Callable[[FeedEvent], bool], size: int = QUEUE_SIZE) -> Subscription:
         """From now on every event that `wanted` says yes to, in order; CLOSED at once when the feed is closed."""
-        subscription = Subscription(wanted, self, size)
+        return self.add(Subscription(wanted, self, size))
+
+    def add(self, subscription: Subscription) -> Subscription:
+        """The same for a subscription that was made for this feed."""
         with self._guard:
             if self._is_closed:
                 subscription.offer(CLOSED)
@@ -168,7 +177,7 @@ class Feed:
             self._last = events[-1].id
             for event in events:
                 for subscription in self._subscriptions:
-                    _offer(subscription, event)
+                    subscription.offer(event)
             if len(events) < QUEUE_SIZE:
                 return  # what was committed since wakes us again
 
@@ -188,14 +197,6 @@ class Feed:
             raise Stopping("The server stops.", hint="Wait again: it may be back soon.", retry_after=1)
 
 
-def _offer(subscription: Subscription, event: FeedEvent) -> None:
-    """A subscriber that fails keeps no event from the others."""
-    try:
-        subscription.offer(event)
-    except Exception:
-        _logger.exception("a subscriber could not be told of %s", event.kind)
-
-
 class CallFeed:
     """The feed as one call sees it: `cancel` ends what the call waits for."""
 
@@ -207,7 +208,10 @@ class CallFeed:
 
     def subscribe(self, wanted: Callable[[FeedEvent], bool], size: int = QUEUE_SIZE) -> Subscription:
         """As Feed's; after `cancel` it gets CLOSED at once."""
-        subscription = self._feed.subscribe(wanted, size)
+        return self._add(Subscription(wanted, self._feed, size))
+
+    def _add(self, subscription: Subscription) -> Subscription:
+        self._feed.add(subscription)
         with self._guard:
             self._subscriptions.append(subscription)
             if self._cancelled:

@@ -1,6 +1,6 @@
 """Resources and prompts, as MCP has them: values of the domains, beside the tools of core/tools.py.
 
-A family of resources has one URI template with one variable, or none: `agents-room://rooms/{room}/history`.
+A family of resources has one URI template with one variable: `agents-room://rooms/{room}/history`.
 """
 
 from collections.abc import Callable
@@ -38,8 +38,10 @@ class ResourceFamily:
     mime_type: str
     listed: Callable[[Call], list[Listed]]
     """Those that the caller may read."""
+    resolve: Callable[[Call, str], str]
+    """The value that a given one stands for, such as a short name. Raises why there is none for the caller."""
     read: Callable[[Call, str], str]
-    """The text of one. Raises why there is none for the caller."""
+    """The text of one, by any value that stands for it. Raises as `resolve` does."""
     complete: Complete
     updated_by: "Callable[[FeedEvent], list[str]]" = lambda _event: []
     """The values whose resource an event makes another."""

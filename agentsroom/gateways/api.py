@@ -4,38 +4,32 @@ Every tool answers here, also those of the sets that AGENTS_ROOM_TOOLS hides fro
 """
 
 import functools
-from collections.abc import Callable
-from contextlib import ExitStack, closing
 
 import msgspec
 from flask import Blueprint, Response, current_app, request
 
-from agentsroom.access.routes import allow, caller
-from agentsroom.core.errors import ParseError, Unauthenticated
+from agentsroom.access.routes import PROGRAMS, allow, caller
+from agentsroom.core.errors import ParseError
 from agentsroom.core.jsontext import parse_strict
-from agentsroom.core.principals import Kind
 from agentsroom.core.tools import Call, Result
-from agentsroom.gateways.live import WHEN_GONE
+from agentsroom.gateways.lasting import Lasting
 from agentsroom.gateways.openapi import openapi
-from agentsroom.gateways.permits import Permit, PermittedFeed
+from agentsroom.gateways.permits import OpenStream
 from agentsroom.runtime import Runtime
 
 _JSON = "application/json"
-_AUDIENCE: frozenset[Kind] = frozenset({"admin", "agent"})
 _ADDRESSES = 8
 """Under so many addresses the description is kept ready."""
 
-OpenStream = Callable[[frozenset[Kind]], Permit]
-
 
 def api_routes(runtime: Runtime, open_stream: OpenStream) -> Blueprint:
-    """`open_stream`: gives the caller leave to wait, or raises TooManyRequests."""
+    """The routes under /api/."""
     routes = Blueprint("api", __name__)
     description = functools.lru_cache(maxsize=_ADDRESSES)(functools.partial(_description, runtime))
 
     # A name may be anything: one with a slash is no tool either, and no other address.
     @routes.post("/api/tools/<path:name>", provide_automatic_options=False)
-    @allow(*_AUDIENCE)
+    @allow(*PROGRAMS)
     def run(name: str) -> Response:
         tool = runtime.registry.get(name)
         raw = _body()
@@ -43,7 +37,7 @@ def api_routes(runtime: Runtime, open_stream: OpenStream) -> Blueprint:
         return Response(msgspec.json.encode(found) + b"\n", mimetype=_JSON)
 
     @routes.get("/api/openapi.json", provide_automatic_options=False)
-    @allow(*_AUDIENCE)
+    @allow(*PROGRAMS)
     def describe() -> Response:
         url = runtime.settings.url or request.host_url
         response = Response(description(url, current_app.config["SESSION_COOKIE_NAME"]), mimetype=_JSON)
@@ -66,14 +60,9 @@ def _body() -> bytes:
 
 def _wait(runtime: Runtime, open_stream: OpenStream, name: str, raw: bytes) -> Result:
     """Runs a tool that may take long: it ends at once when the client hangs up or may no longer call."""
-    with ExitStack() as opened:
-        permit = opened.enter_context(closing(open_stream(_AUDIENCE)))
-        feed = PermittedFeed(runtime.feed, permit)
-        if when_gone := request.environ.get(WHEN_GONE):
-            opened.callback(when_gone(feed.cancel))
-        result = runtime.registry.call(name, raw, Call(runtime.database, feed, caller()))
-        if not permit.holds():
-            raise Unauthenticated("The key was revoked while the call ran.")
+    with Lasting(runtime.feed, open_stream(PROGRAMS)) as lasting:
+        result = runtime.registry.call(name, raw, Call(runtime.database, lasting.feed, caller()))
+        lasting.check()
         return result
 
 

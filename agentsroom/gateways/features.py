@@ -81,8 +81,7 @@ class RuntimeFeatures:
 
     def canonical(self, uri: str) -> str:
         family, value = self._meant(uri)
-        family.read(self._call, value)
-        return family.uri(value)
+        return family.uri(family.resolve(self._call, value))
 
     def _meant(self, uri: str) -> tuple[ResourceFamily, str]:
         """Raises NotFound."""

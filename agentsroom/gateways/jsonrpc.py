@@ -53,8 +53,8 @@ class Notification(NamedTuple):
         return given if _is_id(given) else None
 
 
-class Response(NamedTuple):
-    """The answer to a request of ours; None stands for an id that is none."""
+class Answer(NamedTuple):
+    """The client's answer to a request of ours; None stands for an id that is none."""
 
     id: RequestId | None
     result: dict[str, Any] | None
@@ -93,7 +93,7 @@ def notification(method: str, params: dict[str, Any]) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def decode(raw: bytes) -> Request | Notification | Response | Reply:
+def decode(raw: bytes) -> Request | Notification | Answer | Reply:
     """What one message is; a Reply when it is refused (RFC 8259, JSON-RPC 2.0 section 4)."""
     try:
         value = parse_strict(raw)
@@ -106,14 +106,14 @@ def decode(raw: bytes) -> Request | Notification | Response | Reply:
         return refused.reply(found if _is_id(found) else None)
 
 
-def _classified(value: Any, raw: bytes) -> Request | Notification | Response:
+def _classified(value: Any, raw: bytes) -> Request | Notification | Answer:
     if isinstance(value, list):
         raise Refused(INVALID_REQUEST, "Batches are not taken: send one message at a time.")
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
         raise Refused(INVALID_REQUEST, 'A message is an object with "jsonrpc": "2.0".')
     if "method" not in value:
         if "id" in value and ("result" in value or "error" in value):
-            return _response(value)
+            return _answer(value)
         raise Refused(INVALID_REQUEST, "The message has no method.")
     method, params = value["method"], value.get("params")
     if not isinstance(method, str) or _SURROGATE.search(method):
@@ -127,11 +127,9 @@ def _classified(value: Any, raw: bytes) -> Request | Notification | Response:
     return Request(value["id"], method, params or {}, raw)
 
 
-def _response(value: dict[str, Any]) -> Response:
+def _answer(value: dict[str, Any]) -> Answer:
     result = value.get("result")
-    return Response(
-        value["id"] if _is_id(value["id"]) else None, result if isinstance(result, dict) else None
-    )
+    return Answer(value["id"] if _is_id(value["id"]) else None, result if isinstance(result, dict) else None)
 
 
 def _is_id(value: Any) -> bool:

@@ -3,7 +3,6 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -25,15 +24,11 @@ from agentsroom.core.feed import (
     last_event_id,
 )
 from agentsroom.core.html import Partial
-from agentsroom.core.principals import Kind, Principal
+from agentsroom.core.principals import Principal
 from agentsroom.core.scrub import scrub_tokens
-from agentsroom.gateways.permits import Permit
+from agentsroom.gateways.lasting import QUIET_S, Lasting, event_id_in
+from agentsroom.gateways.permits import OpenStream
 
-HEARTBEAT_S = 15.0
-WHEN_GONE = "agentsroom.when_gone"
-"""In the WSGI environment: takes a function, calls it when the client hangs up, and gives one that stops that."""
-
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Connection": "close"}
 _UNKNOWN = 2**63 - 1
 _CACHED = 200
 _MOST_AT_ONCE = 100
@@ -91,7 +86,7 @@ class Stream:
         since: int,
         once: Once,
         ready: bytes,
-        heartbeat_s: float = HEARTBEAT_S,
+        heartbeat_s: float = QUIET_S,
     ) -> None:
         self._page = page
         self._database = database
@@ -100,13 +95,8 @@ class Stream:
         self._ready = ready
         self._heartbeat_s = heartbeat_s
 
-    def wants(self, event: FeedEvent) -> bool:
-        return Permit.wants(event) or self._page.wants(event)
-
-    def run(self, subscription: Subscription, permit: Permit) -> Iterator[bytes]:
-        """Server-sent events, until the subscription is closed or the viewer may no longer look."""
-        if not permit.holds():
-            return
+    def run(self, subscription: Subscription) -> Iterator[bytes]:
+        """Server-sent events, until the subscription is closed."""
         yield _named("ready", self._ready)
         yield from self._missed()
         while True:
@@ -115,7 +105,7 @@ class Stream:
                 yield _named("heartbeat", b"{}")
                 continue
             batch = [event, *_waiting(subscription)]
-            if CLOSED in batch or not permit.holds(batch):
+            if CLOSED in batch:
                 return
             yield from self._of(batch)
 
@@ -146,13 +136,10 @@ def live_routes(
     database: Database,
     feed: Feed,
     pages: Mapping[str, MakePage],
-    open_stream: Callable[[frozenset[Kind]], Permit],
+    open_stream: OpenStream,
     ready: Mapping[str, str],
 ) -> Blueprint:
-    """`pages`: the endpoint of each page that has a stream → what makes it live.
-
-    `open_stream`: gives the caller leave to look at what is for that audience, or raises TooManyRequests.
-    """
+    """`pages`: the endpoint of each page that has a stream → what makes it live."""
     routes = Blueprint("live", __name__)
     once = Once()
 
@@ -167,15 +154,8 @@ def live_routes(
             raise Forbidden("You may not look at this page.")
         page = pages[endpoint](caller(), names, query)
         stream = Stream(page, database, _since(), once, msgspec.json.encode(dict(ready)))
-        with ExitStack() as opened:
-            permit = opened.enter_context(closing(open_stream(audience)))
-            subscription = opened.enter_context(feed.subscribe(stream.wants))
-            body = stream.run(subscription, permit)
-            response = Response(body, mimetype="text/event-stream", headers=_HEADERS)
-            if when_gone := request.environ.get(WHEN_GONE):
-                opened.callback(when_gone(lambda: subscription.offer(CLOSED)))
-            response.call_on_close(opened.pop_all().close)
-        return response
+        with Lasting(feed, open_stream(audience)) as lasting:
+            return lasting.stream(stream.run(lasting.subscribe(page.wants)))
 
     return routes
 
@@ -201,8 +181,8 @@ def _page_meant(address: str) -> tuple[str, Mapping[str, Any], dict[str, str]]:
 
 def _since() -> int:
     """Where the viewer stands; one who does not say is sent everything again."""
-    text = request.headers.get("Last-Event-ID") or request.args.get("since", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else _UNKNOWN
+    known = event_id_in(request.headers.get("Last-Event-ID") or request.args.get("since", ""))
+    return _UNKNOWN if known is None else known
 
 
 def _waiting(subscription: Subscription) -> Iterator[FeedEvent]:

@@ -3,23 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from agentsroom.core.database import Database, Reading
-from agentsroom.core.feed import (
-    CLOSED,
-    QUEUE_SIZE,
-    RESYNC,
-    Feed,
-    FeedEvent,
-    Subscription,
-    events_after,
-)
-from agentsroom.core.feed import (
-    last_event_id as newest_event_id,
-)
+from agentsroom.core.feed import CLOSED, QUEUE_SIZE, RESYNC, FeedEvent, events_after, last_event_id
 from agentsroom.gateways.features import news
-from agentsroom.gateways.mcp_conversation import QUIET_S
-from agentsroom.gateways.mcp_sessions import Cursor
+from agentsroom.gateways.lasting import QUIET_S, Lasting
+from agentsroom.gateways.mcp_sessions import Position
 from agentsroom.gateways.offers import Features
-from agentsroom.gateways.permits import Permit
 from agentsroom.gateways.subscriptions import Subscriptions
 
 ALIVE = b": alive\n\n"
@@ -32,48 +20,33 @@ def sse(message: bytes, event_id: int | None = None) -> bytes:
 
 
 class Changes:
-    """What one client is told, from now on; a context manager that ends its subscription."""
+    """What one client is told, from now on until `lasting` ends."""
 
     def __init__(
-        self, feed: Feed, subscriptions: Subscriptions, features: Features, permit: Permit, cursor: Cursor
+        self, lasting: Lasting, subscriptions: Subscriptions, features: Features, position: Position
     ) -> None:
         self._subscriptions = subscriptions
         self._features = features
-        self._permit = permit
-        self._cursor = cursor
-        self._events: Subscription = feed.subscribe(self._wants)
-
-    def _wants(self, event: FeedEvent) -> bool:
-        return Permit.wants(event) or bool(self._news(event))
+        self._position = position
+        self._events = lasting.subscribe(lambda event: bool(self._news(event)))
 
     def _news(self, event: FeedEvent) -> list[bytes]:
         return news(event, self._subscriptions, self._features)
 
-    def stop(self) -> None:
-        """The stream ends, as it does when the server stops; from any thread."""
-        self._events.offer(CLOSED)
-
-    def close(self) -> None:
-        self._events.close()
-
     def run(
         self, missed: Iterable[FeedEvent], *, first: bytes | None = None, last: bytes | None = None
     ) -> Iterator[bytes]:
-        """Server-sent events until the stream is stopped, or its reader may read no more.
+        """Server-sent events until the stream is ended, or its reader may read no more.
 
         The ids are those of the feed's events: a legacy client that comes back says how far it had read.
         """
         yield ALIVE if first is None else sse(first)
-        if not self._permit.holds():
-            return
         for event in missed:
             yield from self._told(event)
         while (seen := self._events.next(QUIET_S)) is not CLOSED:
             if seen is None:
                 yield ALIVE
-            elif not self._permit.holds((seen,)):
-                return
-            elif seen is RESYNC or seen.id > self._cursor.event_id:
+            elif seen is RESYNC or seen.id > self._position.event_id:
                 yield from self._told(seen)
         if last is not None:
             yield sse(last)
@@ -81,14 +54,14 @@ class Changes:
     def _told(self, event: FeedEvent) -> Iterator[bytes]:
         for message in self._news(event):
             yield sse(message, event.id or None)
-        self._cursor.event_id = max(self._cursor.event_id, event.id)
+        self._position.event_id = max(self._position.event_id, event.id)
 
 
-def missed_since(database: Database, last_event_id: int) -> list[FeedEvent]:
+def missed_since(database: Database, event_id: int) -> list[FeedEvent]:
     """The events after that one; RESYNC stands for too many, or where there never was such an event."""
 
     def look(work: Reading) -> list[FeedEvent]:
-        return [RESYNC] if last_event_id > newest_event_id(work) else events_after(work, last_event_id)
+        return [RESYNC] if event_id > last_event_id(work) else events_after(work, event_id)
 
     found = database.read(look)
     return [RESYNC] if len(found) == QUEUE_SIZE else found

@@ -3,18 +3,16 @@
 import queue
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from agentsroom.core.feed import CallFeed
 from agentsroom.core.ids import random_base62
 from agentsroom.gateways import jsonrpc, offers, rpc
+from agentsroom.gateways.lasting import QUIET_S, Lasting
 from agentsroom.gateways.mcp_sessions import HttpSession
 
-QUIET_S = 15.0
-"""After so long without a word a stream says that it lives, and a call that still runs becomes a stream."""
 ASK_S = 600.0
 """How long a client may take to answer what we ask it."""
 
@@ -23,23 +21,31 @@ Said = bytes | jsonrpc.Reply
 
 
 class Conversation(offers.Exchange):
-    """One call: it runs in a thread of its own; what it says is read from `next`, in order."""
+    """One call: it runs in a thread of its own; what it says is read from `next`, in order.
 
-    def __init__(self, work: rpc.Work, session: HttpSession | None, feed: CallFeed) -> None:
+    Where the client takes no stream, the call can say nothing before its reply, and ask nothing.
+    """
+
+    def __init__(
+        self, work: rpc.Work, session: HttpSession | None, lasting: Lasting, *, takes_stream: bool
+    ) -> None:
         declared = work.request.meta.get(rpc.CAPABILITIES_KEY)
         if session is not None:
             declared = session.agreed.capabilities
-        super().__init__(work.request, declared if isinstance(declared, dict) else {})
+        super().__init__(work.request, declared if takes_stream and isinstance(declared, dict) else {})
         self._work = work
         self._session = session
-        self._feed = feed
+        self._lasting = lasting
+        self._takes_stream = takes_stream
         self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
-        self._waiting: Future[dict[str, Any] | None] | None = None
+        self._asked: str | None = None
 
     def start(self, features: offers.MakeFeatures) -> None:
-        """Begins the call; `end` ends what it waits for, and belongs to the end of the request that carries it."""
+        """Begins the call, which ends with its request at the latest. Raises Refused."""
         if self._session is not None:
-            self._session.under_way[self.request.id] = self.end
+            self._session.begin(self.request.id, self._cancel)
+            self._lasting.at_end(partial(self._session.finish, self.request.id))
+        self._lasting.at_end(self._give_up_asking)
         threading.Thread(target=self._run, args=(features,), name="call", daemon=True).start()
 
     def _run(self, features: offers.MakeFeatures) -> None:
@@ -61,29 +67,32 @@ class Conversation(offers.Exchange):
         yield said.body
 
     def send(self, message: bytes) -> None:
-        self._said.put(message)
+        if self._takes_stream:
+            self._said.put(message)
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Nothing that the product offers asks its client; what tests of the protocol offer does."""
         capability = method.partition("/")[0]
         if self._session is None or capability not in self.capabilities:
             raise offers.MissingCapability(capability)
-        request_id = f"ask-{random_base62(16)}"
-        self._waiting = self._session.asked[request_id] = Future()
+        self._asked = f"ask-{random_base62(16)}"
+        answered = self._session.expect(self._asked)
         self.send(
-            msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+            msgspec.json.encode({"jsonrpc": "2.0", "id": self._asked, "method": method, "params": params})
         )
         try:
-            answer = self._waiting.result(ASK_S)
+            answer = answered.result(ASK_S)
         finally:
-            self._session.asked.pop(request_id, None)
+            self._give_up_asking()
         if answer is None:
             raise TimeoutError(f"The client answered {method} with an error, or not at all.")
         return answer
 
-    def end(self) -> None:
-        """Nobody wants the reply any more, or may have it: what the call waits for ends at once."""
-        self._feed.cancel()
+    def _give_up_asking(self) -> None:
         if self._session is not None:
-            self._session.under_way.pop(self.request.id, None)
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
+            self._session.settle(self._asked, None)
+
+    def _cancel(self) -> None:
+        """Nobody wants the reply any more: what the call waits for ends at once."""
+        self._lasting.feed.cancel()
+        self._give_up_asking()

@@ -8,7 +8,7 @@ import base64
 import binascii
 from collections.abc import Callable
 
-from agentsroom.gateways.jsonrpc import Notification, Refused, Request, Response
+from agentsroom.gateways.jsonrpc import Answer, Notification, Refused, Request
 from agentsroom.gateways.rpc import LEGACY_VERSIONS, VERSION_KEY, check_meta, is_handshake, is_modern
 
 HEADER_MISMATCH = -32020
@@ -18,7 +18,7 @@ VERSION = "MCP-Protocol-Version"
 METHOD = "Mcp-Method"
 NAME = "Mcp-Name"
 
-Header = Callable[[str], str | None]
+GetHeader = Callable[[str], str | None]
 """Gives a request's header by its name, in any letter case; None where it is missing."""
 
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -26,9 +26,9 @@ _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri
 _ENCODED = ("=?base64?", "?=")
 
 
-def is_of_modern_era(message: Request | Notification | Response, header: Header) -> bool:
+def is_of_modern_era(message: Request | Notification | Answer, header: GetHeader) -> bool:
     """What the body says counts; where it says nothing, a version that no legacy client speaks, without a session."""
-    if isinstance(message, Response):
+    if isinstance(message, Answer):
         return False
     if isinstance(message, Request):
         if is_handshake(message):
@@ -41,7 +41,7 @@ def is_of_modern_era(message: Request | Notification | Response, header: Header)
     return version is not None and version not in LEGACY_VERSIONS and header(SESSION_ID) is None
 
 
-def check_headers(request: Request, header: Header) -> None:
+def check_headers(request: Request, header: GetHeader) -> None:
     """Raises Refused unless the headers of a modern request say what its body says."""
     check_meta(request.meta)
     _check(VERSION, header(VERSION), request.meta[VERSION_KEY])

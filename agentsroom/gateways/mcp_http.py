@@ -4,43 +4,38 @@ A modern request (2026-07-28) stands alone; a legacy client has a session and ma
 JSON, but for a call that says something before its result or takes long: that one becomes a stream.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+import functools
+from collections.abc import Iterator
 from functools import partial
 
 from flask import Blueprint, Response, g, request
+from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import BadRequest, MethodNotAllowed, NotAcceptable
+from werkzeug.http import parse_accept_header
 
-from agentsroom.access.routes import allow, caller
-from agentsroom.core.errors import Unauthenticated
+from agentsroom.access.routes import PROGRAMS, allow, caller
 from agentsroom.core.feed import CallFeed, last_event_id
 from agentsroom.core.ids import secret_hash
-from agentsroom.core.principals import Kind
+from agentsroom.core.principals import Principal
 from agentsroom.gateways import jsonrpc, offers, rpc
 from agentsroom.gateways.features import RuntimeFeatures
-from agentsroom.gateways.live import WHEN_GONE
+from agentsroom.gateways.lasting import EVENT_STREAM, QUIET_S, Lasting, event_id_in
 from agentsroom.gateways.mcp_changes import ALIVE, Changes, missed_since, sse
-from agentsroom.gateways.mcp_conversation import QUIET_S, Conversation
+from agentsroom.gateways.mcp_conversation import Conversation
 from agentsroom.gateways.mcp_headers import SESSION_ID, VERSION, check_headers, is_of_modern_era
-from agentsroom.gateways.mcp_sessions import Cursor, HttpSession, HttpSessions
-from agentsroom.gateways.permits import Permit, PermittedFeed
+from agentsroom.gateways.mcp_sessions import HttpSession, HttpSessions, Position
+from agentsroom.gateways.permits import OpenStream
 from agentsroom.gateways.subscriptions import Subscriptions
 from agentsroom.runtime import Runtime
 
-Opened = ExitStack[None]
-"""What is opened for a request, closed in the end whatever happens."""
-
 _JSON = "application/json"
-_STREAM = "text/event-stream"
-_STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Connection": "close"}
-_AUDIENCE: frozenset[Kind] = frozenset({"admin", "agent"})
+_METHODS = ("DELETE", "GET", "POST")
 _STATUS = {jsonrpc.METHOD_NOT_FOUND: 404, jsonrpc.INTERNAL_ERROR: 200}
 """The status of a modern error; that of the others is 400."""
 _LEGACY_STATUS = {jsonrpc.PARSE_ERROR: 400, jsonrpc.INVALID_REQUEST: 400}
 """The status of a legacy error; that of the others is 200."""
 
-Message = jsonrpc.Request | jsonrpc.Notification | jsonrpc.Response
-OpenStream = Callable[[frozenset[Kind]], Permit]
+Message = jsonrpc.Request | jsonrpc.Notification | jsonrpc.Answer
 
 
 class McpHttp:
@@ -58,6 +53,7 @@ class McpHttp:
 
     def take(self) -> Response:
         """POST: one message of the client."""
+        _check_accept(_JSON, EVENT_STREAM)
         match jsonrpc.decode(request.get_data()):
             case jsonrpc.Reply() as refusal:
                 return _json(refusal, 400)
@@ -68,7 +64,7 @@ class McpHttp:
 
     def _take_modern(self, message: Message) -> Response:
         if not isinstance(message, jsonrpc.Request):
-            return Response(status=202)
+            return _nothing(202)
         try:
             check_headers(message, request.headers.get)
         except jsonrpc.Refused as refused:
@@ -81,32 +77,41 @@ class McpHttp:
     def _take_legacy(self, message: Message) -> Response:
         if isinstance(message, jsonrpc.Request) and message.method == "initialize":
             return self._initialize(message)
+        if isinstance(message, jsonrpc.Request) and message.method == "ping" and not _names_session():
+            return self._answer(rpc.answer_legacy(message, rpc.Agreement(), self._capabilities), None)
         session = self._sessions.get(request.headers.get(SESSION_ID), _owner())
         if request.headers.get(VERSION, rpc.LEGACY_VERSIONS[0]) not in rpc.LEGACY_VERSIONS:
             raise BadRequest(f"{VERSION}: one of {', '.join(rpc.LEGACY_VERSIONS)} is spoken in a session.")
         match message:
             case jsonrpc.Request():
-                return self._answer(rpc.answer_legacy(message, session.agreed, self._capabilities), session)
+                return self._take_request(message, session)
             case jsonrpc.Notification(cancelled=cancelled):
                 if cancelled is not None:
                     session.cancel(cancelled)
-            case jsonrpc.Response():
-                session.take(message)
-        return Response(status=202)
+            case jsonrpc.Answer():
+                session.settle(message.id, message.result)
+        return _nothing(202)
+
+    def _take_request(self, message: jsonrpc.Request, session: HttpSession) -> Response:
+        """Its id must be none of a call that waits, so that one can be cancelled without the other."""
+        try:
+            session.check_unused(message.id)
+            return self._answer(rpc.answer_legacy(message, session.agreed, self._capabilities), session)
+        except jsonrpc.Refused as refused:
+            return _reply(refused.reply(message.id), session)
 
     def _initialize(self, message: jsonrpc.Request) -> Response:
         """In a session that is open already it is refused; whatever else the headers say, it opens one."""
         session = self._sessions.find(request.headers.get(SESSION_ID), _owner()) or HttpSession(_owner())
         response = self._answer(rpc.answer_legacy(message, session.agreed, self._capabilities), session)
-        if session.agreed.version is not None and session.cursor.event_id == 0:
-            session.cursor.event_id = self._database.read(last_event_id)
+        if session.agreed.version is not None and session.position.event_id == 0:
+            session.position.event_id = self._database.read(last_event_id)
         if session.agreed.version is not None:
             self._sessions.keep(session)
             response.headers[SESSION_ID] = session.id
         return response
 
     def _answer(self, outcome: jsonrpc.Reply | rpc.Work, session: HttpSession | None) -> Response:
-        _check_accept(_JSON, _STREAM)
         if isinstance(outcome, jsonrpc.Reply):
             return _reply(outcome, session)
         features = self._features(caller, CallFeed(self._feed))
@@ -116,88 +121,82 @@ class McpHttp:
 
     def _run_long(self, work: rpc.Work, session: HttpSession | None) -> Response:
         """Runs the call beside this request, which tells the client what comes of it."""
-        principal = caller()
-        with Opened() as opened:
-            permit = opened.enter_context(closing(self._open_stream(_AUDIENCE)))
-            feed = PermittedFeed(self._feed, permit)
-            conversation = Conversation(work, session, feed)
-            opened.callback(conversation.end)
-            _when_gone(opened, conversation.end)
-            conversation.start(lambda: self._features(lambda: principal, feed))
-            first = conversation.next(QUIET_S if _accepts(_STREAM) else None)
-            if not permit.holds():
-                raise Unauthenticated("The key was revoked while the call ran.")
+        takes_stream = _accepts(EVENT_STREAM)
+        with Lasting(self._feed, self._open_stream(PROGRAMS)) as lasting:
+            conversation = Conversation(work, session, lasting, takes_stream=takes_stream)
+            features = self._features_of(caller(), lasting)
+            conversation.start(lambda: features)
+            first = conversation.next(QUIET_S if takes_stream else None)
+            lasting.check()
             if isinstance(first, jsonrpc.Reply):
                 return _reply(first, session)
-            return _stream(_of_call(conversation.rest(first), permit), opened)
+            return lasting.stream(_of_call(conversation.rest(first), lasting))
 
     def _listen(self, listening: rpc.Listening) -> Response:
         """The stream of a modern client."""
-        _check_accept(_STREAM)
-        principal = caller()
-        match listening.open(lambda: self._features(lambda: principal, CallFeed(self._feed))):
-            case jsonrpc.Reply() as refusal:
-                return _reply(refusal, None)
-            case rpc.Opened(subscriptions, features):
-                first, last = subscriptions.acknowledgement(), listening.ended(subscriptions).body
-                with Opened() as opened:
-                    changes = self._changes(opened, subscriptions, features, Cursor())
-                    return _stream(changes.run([], first=first, last=last), opened)
+        _check_accept(EVENT_STREAM)
+        with Lasting(self._feed, self._open_stream(PROGRAMS)) as lasting:
+            features = self._features_of(caller(), lasting)
+            match listening.open(lambda: features):
+                case jsonrpc.Reply() as refusal:
+                    return _reply(refusal, None)
+                case Subscriptions() as wishes:
+                    changes = Changes(lasting, wishes, features, Position())
+                    first, last = wishes.acknowledgement(), listening.ended(wishes).body
+                    return lasting.stream(changes.run([], first=first, last=last))
 
     def follow(self) -> Response:
         """GET: the stream of a legacy client, on which it is told of changes; a second one ends the first."""
-        if request.headers.get(VERSION) == rpc.MODERN_VERSION and SESSION_ID not in request.headers:
+        if request.headers.get(VERSION) == rpc.MODERN_VERSION and not _names_session():
             raise MethodNotAllowed(["POST"], "A client of this version listens with subscriptions/listen.")
         session = self._sessions.get(request.headers.get(SESSION_ID), _owner())
-        _check_accept(_STREAM)
-        principal = caller()
-        features = self._features(lambda: principal, CallFeed(self._feed))
-        with Opened() as opened:
-            changes = self._changes(opened, session.agreed.subscriptions, features, session.cursor)
-            session.replace_stream(changes.stop)
-            missed = missed_since(self._database, _last_event_id(session.cursor.event_id))
-            return _stream(changes.run(missed), opened)
+        _check_accept(EVENT_STREAM)
+        with Lasting(self._feed, self._open_stream(PROGRAMS)) as lasting:
+            features = self._features_of(caller(), lasting)
+            changes = Changes(lasting, session.agreed.subscriptions, features, session.position)
+            end = lasting.feed.cancel
+            session.begin_stream(end)
+            lasting.at_end(lambda: session.finish_stream(end))
+            known = event_id_in(request.headers.get("Last-Event-ID", ""))
+            missed = missed_since(self._database, session.position.event_id if known is None else known)
+            return lasting.stream(changes.run(missed))
 
-    def _changes(
-        self, opened: Opened, subscriptions: Subscriptions, features: offers.Features, cursor: Cursor
-    ) -> Changes:
-        permit = opened.enter_context(closing(self._open_stream(_AUDIENCE)))
-        changes = opened.enter_context(closing(Changes(self._feed, subscriptions, features, permit, cursor)))
-        _when_gone(opened, changes.stop)
-        return changes
+    def _features_of(self, principal: Principal, lasting: Lasting) -> RuntimeFeatures:
+        """For what goes on when the request's own thread has left it."""
+        return self._features(lambda: principal, lasting.feed)
 
     def end(self) -> Response:
         """DELETE: the client needs its session no more."""
         self._sessions.end(self._sessions.get(request.headers.get(SESSION_ID), _owner()))
-        return Response(status=204)
+        return _nothing(204)
 
 
 def mcp_routes(endpoint: McpHttp) -> Blueprint:
     """/mcp."""
     routes = Blueprint("mcp", __name__)
 
-    @routes.post("/mcp")
-    @allow(*_AUDIENCE)
+    @routes.post("/mcp", provide_automatic_options=False)
+    @allow(*PROGRAMS)
     def take() -> Response:
         return endpoint.take()
 
-    @routes.get("/mcp")
-    @allow(*_AUDIENCE)
+    @routes.get("/mcp", provide_automatic_options=False)
+    @allow(*PROGRAMS)
     def follow() -> Response:
+        if request.method == "HEAD":  # which Flask takes for a GET: it would end the session's stream
+            raise MethodNotAllowed(_METHODS)
         return endpoint.follow()
 
-    @routes.delete("/mcp")
-    @allow(*_AUDIENCE)
+    @routes.delete("/mcp", provide_automatic_options=False)
+    @allow(*PROGRAMS)
     def end() -> Response:
         return endpoint.end()
 
     return routes
 
 
-def _last_event_id(known: int) -> int:
-    """The newest event that the client was told of: as it says itself, else as we know."""
-    text = request.headers.get("Last-Event-ID", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else known
+def _names_session() -> bool:
+    return SESSION_ID in request.headers
 
 
 def _owner() -> str:
@@ -206,10 +205,14 @@ def _owner() -> str:
 
 
 def _accepts(*types: str) -> bool:
-    accepted = request.environ.get("HTTP_ACCEPT", "")
-    if not accepted or any(one in accepted and ";" not in accepted for one in types):
-        return True  # as every client of the protocol sends it; parsing costs as much as a query
-    return any(request.accept_mimetypes[one] > 0 for one in types)
+    accepted = _parsed(request.environ.get("HTTP_ACCEPT", "*/*"))
+    return not accepted or any(accepted[one] > 0 for one in types)
+
+
+@functools.lru_cache
+def _parsed(accept: str) -> MIMEAccept:
+    """Clients send the same few; parsing one costs as much as a query."""
+    return parse_accept_header(accept, MIMEAccept)
 
 
 def _check_accept(*types: str) -> None:
@@ -220,7 +223,7 @@ def _check_accept(*types: str) -> None:
 
 def _reply(reply: jsonrpc.Reply, session: HttpSession | None) -> Response:
     if not _accepts(_JSON):
-        return Response(sse(reply.body), mimetype=_STREAM)
+        return Response(sse(reply.body), mimetype=EVENT_STREAM)
     if reply.error is None:
         return _json(reply, 200)
     return _json(
@@ -232,22 +235,16 @@ def _json(reply: jsonrpc.Reply, status: int) -> Response:
     return Response(reply.body, status, mimetype=_JSON)
 
 
-def _stream(body: Iterator[bytes], opened: Opened) -> Response:
-    """The response that closes, at its end, what was opened for it."""
-    response = Response(body, mimetype=_STREAM, headers=_STREAM_HEADERS)
-    response.call_on_close(opened.pop_all().close)
+def _nothing(status: int) -> Response:
+    """A response without a body, and so of no type."""
+    response = Response(status=status)
+    del response.headers["Content-Type"]
     return response
 
 
-def _of_call(messages: Iterator[bytes | None], permit: Permit) -> Iterator[bytes]:
+def _of_call(messages: Iterator[bytes | None], lasting: Lasting) -> Iterator[bytes]:
     """The messages of a call; the last, its reply, for a key only that is let in still."""
     for message in messages:
-        if not permit.holds():
+        if not lasting.is_let_in():
             return
         yield ALIVE if message is None else sse(message)
-
-
-def _when_gone(opened: Opened, act: Callable[[], None]) -> None:
-    """Calls `act` when the client hangs up before the response ends."""
-    if when_gone := request.environ.get(WHEN_GONE):
-        opened.callback(when_gone(act))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_READERS = 100
 _MOST_WAITING = 256
-_MADE_FOR_CHANGES = ("resources/list", "resources/subscribe")
+_BEGINS_CHANGES = ("resources/list", "resources/subscribe")
 """A legacy client that sends one of these is told of changes from then on."""
 _PATIENCE_S = 2.0  # how long calls may go on when the input has ended
 
@@ -121,7 +121,7 @@ class _Server:
     def __init__(self, settings: Settings, sink: int) -> None:
         self._sink = sink
         self._store = LazyRuntime(settings)
-        self._session = rpc.Session()
+        self._agreed = rpc.Agreement()
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(_MOST_WAITING)
         self._open: dict[jsonrpc.RequestId, _Call] = {}
@@ -143,11 +143,11 @@ class _Server:
                     call.cancel()
             case jsonrpc.Reply() as refusal:
                 self._send(refusal.body)
-            case jsonrpc.Response():
+            case jsonrpc.Answer():
                 pass
 
     def _answer(self, request: jsonrpc.Request) -> None:
-        match rpc.answer(request, self._session):
+        match rpc.answer(request, self._agreed):
             case jsonrpc.Reply() as reply:
                 self._send(reply.body)
                 if reply.error is None:
@@ -184,13 +184,13 @@ class _Server:
     def _reply(self, call: _Call) -> jsonrpc.Reply:
         match call.work:
             case rpc.Work() as work:
-                exchange = _Exchange(work.request, self._session.capabilities, self._send)
+                exchange = _Exchange(work.request, self._agreed.capabilities, self._send)
                 return work.run(partial(self._features, call), exchange)
             case rpc.Listening() as listening:
                 return self._listen(call, listening)
 
     def _features(self, call: _Call) -> "RuntimeFeatures":
-        if call.work.request.method in _MADE_FOR_CHANGES:
+        if call.work.request.method in _BEGINS_CHANGES:
             self._tell_changes(call)
         return call.features()
 
@@ -199,11 +199,11 @@ class _Server:
         match listening.open(call.features):
             case jsonrpc.Reply() as refusal:
                 return refusal
-            case rpc.Opened(subscriptions, features):
+            case Subscriptions() as wishes:
                 with call.feed().subscribe(lambda _: True) as events:
-                    self._send(subscriptions.acknowledgement())
-                    self._tell(events, subscriptions, features)
-                return listening.ended(subscriptions)
+                    self._send(wishes.acknowledgement())
+                    self._tell(events, wishes, call.features())
+                return listening.ended(wishes)
 
     def _tell_changes(self, call: _Call) -> None:
         """Tells a legacy client of changes from now on, until we end."""
@@ -211,7 +211,7 @@ class _Server:
             follower = _Call(call.work, self._store)
             events = follower.feed().subscribe(lambda _: True)
             self._follower = follower
-            act = partial(self._tell, events, self._session.subscriptions, follower.features())
+            act = partial(self._tell, events, self._agreed.subscriptions, follower.features())
             threading.Thread(target=act, name="changes", daemon=True).start()
 
     def _tell(self, events: "Subscription", subscriptions: Subscriptions, features: offers.Features) -> None:

@@ -1,10 +1,12 @@
 """Leave to read a stream: each open stream holds one, and ends when whoever opened it is let in no more."""
 
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable
 
-from agentsroom.core.errors import TooManyRequests
-from agentsroom.core.feed import QUEUE_SIZE, RESYNC, CallFeed, Feed, FeedEvent, Subscription
+from agentsroom.core.errors import TooManyRequests, Unauthenticated
+from agentsroom.core.feed import CLOSED, QUEUE_SIZE, RESYNC, CallFeed, Feed, FeedEvent, Subscription
+from agentsroom.core.principals import Kind
 
 ENDS_ACCESS = frozenset({"browser_logged_out", "agent_key_rotated", "agent_keys_revoked", "agent_deleted"})
 """The kinds of events after which somebody is let in no more."""
@@ -16,42 +18,62 @@ class Permit:
     """One open stream's; close it with the stream."""
 
     def __init__(self, is_let_in: Callable[[], bool], close: Callable[["Permit"], None]) -> None:
-        self._is_let_in = is_let_in
+        self.is_let_in = is_let_in
+        """Asks the store whether whoever opened the stream still gets in."""
         self._close = close
 
-    @staticmethod
-    def wants(event: FeedEvent) -> bool:
-        """Whether the stream must be told of the event, whatever else it shows."""
-        return event.kind in ENDS_ACCESS
-
-    def holds(self, seen: Iterable[FeedEvent] = (RESYNC,)) -> bool:
-        """Whether the stream may go on after these events; the store is asked only where they leave it open.
-
-        Ask without events once, after the stream was subscribed: access may have ended just before.
-        """
-        return self._is_let_in() if any(one is RESYNC or self.wants(one) for one in seen) else True
+    def check(self) -> None:
+        """Raises Unauthenticated when whoever opened the stream is let in no more."""
+        if not self.is_let_in():
+            raise Unauthenticated(
+                "The key was revoked, or the browser signed out, while the request ran.",
+                hint="agents-room agent key NAME makes a new key.",
+            )
 
     def close(self) -> None:
         """Gives the place back."""
         self._close(self)
 
 
+OpenStream = Callable[[frozenset[Kind]], Permit]
+"""Leave for the caller of this request to read what is for that audience. Raises TooManyRequests."""
+
+
+class PermittedSubscription(Subscription):
+    """Ends with CLOSED when the permit's holder is let in no more; who waits in `next` asks the store, not the feed."""
+
+    def __init__(self, wanted: Callable[[FeedEvent], bool], feed: Feed, size: int, permit: Permit) -> None:
+        super().__init__(lambda event: event.kind in ENDS_ACCESS or wanted(event), feed, size)
+        self._wanted_besides = wanted
+        self._permit = permit
+
+    def next(self, timeout_s: float | None = None) -> FeedEvent | None:
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            event = super().next(None if deadline is None else max(0, deadline - time.monotonic()))
+            if event is not RESYNC and (event is None or event.kind not in ENDS_ACCESS):
+                return event
+            if not self._permit.is_let_in():
+                return CLOSED
+            if event is RESYNC or self._wanted_besides(event):
+                return event
+
+
 class PermittedFeed(CallFeed):
-    """The feed as one call over HTTP sees it: what it waits for ends when whoever calls is let in no more."""
+    """The feed as a request over HTTP sees it: what it waits for ends when its caller is let in no more."""
 
     def __init__(self, feed: Feed, permit: Permit) -> None:
         super().__init__(feed)
         self._permit = permit
 
     def subscribe(self, wanted: Callable[[FeedEvent], bool], size: int = QUEUE_SIZE) -> Subscription:
-        def watched(event: FeedEvent) -> bool:
-            if not self._permit.holds((event,)):
-                self.cancel()
-            return wanted(event)
-
-        subscription = super().subscribe(watched, size)
-        if not self._permit.holds():  # access may have ended just before
-            self.cancel()
+        """Raises Unauthenticated: access may have ended just before."""
+        subscription = self._add(PermittedSubscription(wanted, self._feed, size, self._permit))
+        try:
+            self._permit.check()
+        except BaseException:
+            subscription.close()
+            raise
         return subscription
 
 

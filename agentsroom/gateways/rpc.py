@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -59,7 +59,7 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Session:
+class Agreement:
     """What a legacy client agreed in `initialize`, and what it subscribed to since."""
 
     version: str | None = None
@@ -90,14 +90,6 @@ class Work:
         return _result(self.request, self.act(self.request, features, exchange), self.hints)
 
 
-class Opened(NamedTuple):
-    """A stream of notifications that may begin."""
-
-    subscriptions: Subscriptions
-    features: Features
-    """How changes are found."""
-
-
 @dataclass(frozen=True)
 class Listening:
     """A request whose answer is a stream of notifications (subscriptions/listen of 2026-07-28)."""
@@ -105,14 +97,9 @@ class Listening:
     request: Request
     capabilities: dict[str, Any]
 
-    def open(self, features: MakeFeatures) -> Reply | Opened:
+    def open(self, features: MakeFeatures) -> Reply | Subscriptions:
         """What of its wishes is met; or why none can be. Never raises."""
-
-        def act() -> Opened:
-            offered = features()
-            return Opened(self._met(offered), offered)
-
-        return _guarded(self.request, act)
+        return _guarded(self.request, lambda: self._met(features()))
 
     def _met(self, features: Features) -> Subscriptions:
         """Lists that can change, and resources that the caller may read."""
@@ -163,30 +150,29 @@ def is_handshake(request: Request) -> bool:
     return request.method == "initialize" and "protocolVersion" in request.params
 
 
-def answer(request: Request, session: Session, capabilities: dict[str, Any] = CAPABILITIES) -> Outcome:
+def answer(request: Request, agreed: Agreement, capabilities: dict[str, Any] = CAPABILITIES) -> Outcome:
     """The reply, or what makes it, in the era that the request itself names."""
     if is_modern(request):
         return answer_modern(request, capabilities)
-    return answer_legacy(request, session, capabilities)
+    return answer_legacy(request, agreed, capabilities)
 
 
 def answer_legacy(
-    request: Request, session: Session, capabilities: dict[str, Any] = CAPABILITIES
+    request: Request, agreed: Agreement, capabilities: dict[str, Any] = CAPABILITIES
 ) -> Reply | Work:
-    """In the era of `initialize`, which sets the session's version."""
+    """In the era of `initialize`, which sets the version that is agreed on."""
     try:
         match request.method:
             case "initialize":
-                return _result(request, _initialize(request, session, capabilities))
+                return _result(request, _initialize(request, agreed, capabilities))
             case "ping":
                 return _result(request, {})
-            case _ if session.version is None:
+            case _ if agreed.version is None:
                 raise Refused(INVALID_REQUEST, "Send initialize first.")
             case "resources/subscribe":
-                return _subscribing(request, session)
+                return _subscribing(request, agreed.subscriptions)
             case "resources/unsubscribe":
-                session.subscriptions.forget(text_in(request, "uri"))
-                return _result(request, {})
+                return _unsubscribing(request, agreed.subscriptions)
             case _:
                 return _work(request)
     except Refused as refused:
@@ -211,17 +197,17 @@ def answer_modern(request: Request, capabilities: dict[str, Any] = CAPABILITIES)
         return refused.reply(request.id)
 
 
-def _initialize(request: Request, session: Session, capabilities: dict[str, Any]) -> dict[str, Any]:
-    if session.version is not None:
+def _initialize(request: Request, agreed: Agreement, capabilities: dict[str, Any]) -> dict[str, Any]:
+    if agreed.version is not None:
         raise Refused(INVALID_REQUEST, "The session is initialized already.")
     wanted = request.params.get("protocolVersion")
     if not isinstance(wanted, str):
         raise Refused(INVALID_PARAMS, "initialize needs a protocolVersion.")
-    session.version = wanted if wanted in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
-    session.capabilities = object_in(request.params, "capabilities")
-    session.subscriptions = Subscriptions.to_every_list(capabilities)
+    agreed.version = wanted if wanted in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
+    agreed.capabilities = object_in(request.params, "capabilities")
+    agreed.subscriptions = Subscriptions.to_every_list(capabilities)
     return {
-        "protocolVersion": session.version,
+        "protocolVersion": agreed.version,
         "capabilities": capabilities,
         "serverInfo": SERVER_INFO,
         "instructions": INSTRUCTIONS,
@@ -254,12 +240,23 @@ def _discovery(capabilities: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _subscribing(request: Request, session: Session) -> Work:
+def _subscribing(request: Request, subscriptions: Subscriptions) -> Work:
     uri = text_in(request, "uri")
 
     def act(_request: Request, features: Features, _exchange: Exchange) -> dict[str, Any]:
         with mended_by_the_client(uri=uri):
-            session.subscriptions.add(features.canonical(uri), uri)
+            subscriptions.add(features.canonical(uri), uri)
+        return {}
+
+    return Work(request, act, {})
+
+
+def _unsubscribing(request: Request, subscriptions: Subscriptions) -> Work:
+    """Work too, so that it overtakes no subscription that came before."""
+    uri = text_in(request, "uri")
+
+    def act(_request: Request, _features: Features, _exchange: Exchange) -> dict[str, Any]:
+        subscriptions.forget(uri)
         return {}
 
     return Work(request, act, {})

@@ -1,5 +1,6 @@
 """What an MCP client wants to be told of, and the notifications that tell it; without IO."""
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Self
@@ -30,15 +31,16 @@ Change = ListChanged | ResourceUpdated
 
 @dataclass
 class Subscriptions:
-    """The wishes of one client: changes of lists, and of resources by their URIs."""
+    """The wishes of one client: changes of lists, and of resources by their URIs; for several threads."""
 
     lists: set[ListName] = field(default_factory=set)
     uris: dict[str, str] = field(default_factory=dict)
-    """Canonical URI → as the client wrote it."""
+    """Canonical URI → as the client wrote it; each change makes another, so that who reads it needs no lock."""
     meta: dict[str, Any] = field(default_factory=dict)
     """Goes with each notification: a modern client tells its streams apart by it."""
     wished: tuple[str, ...] = ()
     """URIs that a modern client asked for, whether they are met or not."""
+    _changing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def to_every_list(cls, capabilities: dict[str, Any]) -> Self:
@@ -58,13 +60,14 @@ class Subscriptions:
         return cls(lists=lists, meta={SUBSCRIPTION_ID_KEY: id}, wished=wished[:MOST_URIS])
 
     def add(self, canonical: str, uri: str) -> None:
-        if len(self.uris) >= MOST_URIS:
-            del self.uris[next(iter(self.uris))]
-        self.uris[canonical] = uri
+        with self._changing:
+            kept = [one for one in self.uris.items() if one[0] != canonical]
+            self.uris = dict([*kept, (canonical, uri)][-MOST_URIS:])
 
     def forget(self, uri: str) -> None:
         """Takes back what was added as `uri`; nothing happens if it was not."""
-        self.uris = {canonical: given for canonical, given in self.uris.items() if given != uri}
+        with self._changing:
+            self.uris = {canonical: given for canonical, given in self.uris.items() if given != uri}
 
     def acknowledgement(self) -> bytes:
         """The first message to a modern client: what of its wishes is met."""
@@ -86,8 +89,8 @@ class Subscriptions:
         match change:
             case ListChanged(name) if name in self.lists:
                 return [self._notification(f"notifications/{name}/list_changed", {})]
-            case ResourceUpdated(uri) if uri in self.uris:
-                return [self._notification("notifications/resources/updated", {"uri": self.uris[uri]})]
+            case ResourceUpdated(uri) if (given := self.uris.get(uri)) is not None:
+                return [self._notification("notifications/resources/updated", {"uri": given})]
             case _:
                 return []
 

@@ -24,12 +24,12 @@ def wiki_pages() -> dict[str, WikiPage]:
     return {path.stem: WikiPage(path.stem, _title(path), path) for path in paths}
 
 
-def read_page(name: str) -> str:
-    """The page's Markdown. Raises NotFound."""
+def find_page(name: str) -> WikiPage:
+    """Raises NotFound."""
     page = wiki_pages().get(name)
     if page is None:
         raise NotFound(f"The wiki has no page {name[:100]!r}.", hint=f"It has {', '.join(wiki_pages())}.")
-    return page.path.read_text()
+    return page
 
 
 def wiki_resources() -> ResourceFamily:
@@ -41,7 +41,8 @@ def wiki_resources() -> ResourceFamily:
         description="How agents-room works: its rules, tools, settings, errors and words.",
         mime_type="text/markdown",
         listed=lambda _call: [Listed(page.name, page.title) for page in wiki_pages().values()],
-        read=lambda _call, name: read_page(name),
+        resolve=lambda _call, name: find_page(name).name,
+        read=lambda _call, name: find_page(name).path.read_text(),
         complete=lambda _call, beginning: [name for name in wiki_pages() if name.startswith(beginning)],
     )
 

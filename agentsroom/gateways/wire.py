@@ -26,7 +26,7 @@ class Lines(Protocol):
     def readline(self, size: int, /) -> bytes: ...
 
 
-class Refused(Exception):
+class HeadRefused(Exception):
     """The request can't be answered by anything but this."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -56,15 +56,15 @@ class Head(NamedTuple):
 
 
 def read_head(line: bytes, lines: Lines) -> Head:
-    """The head whose first line is given, and whose other lines follow. Raises Refused."""
+    """The head whose first line is given, and whose other lines follow. Raises HeadRefused."""
     if len(line) > MOST_LINE:
-        raise Refused(414, f"The address is longer than the {MOST_LINE:,} bytes that are taken.")
+        raise HeadRefused(414, f"The address is longer than the {MOST_LINE:,} bytes that are taken.")
     request = _REQUEST.fullmatch(line)
     if request is None:
-        raise Refused(400, "The first line is none of HTTP/1.1.")
+        raise HeadRefused(400, "The first line is none of HTTP/1.1.")
     method, target, version = (part.decode("latin-1") for part in request.groups())
     if b"%00" in request[2] or not _is_utf8(request[2]):
-        raise Refused(400, "The address is no text: it is not UTF-8, or has a NUL in it.")
+        raise HeadRefused(400, "The address is no text: it is not UTF-8, or has a NUL in it.")
     fields = _read_fields(lines)
     target, fields = _own_target(method, target, fields)
     length, is_chunked = _framing(fields, version)
@@ -78,10 +78,10 @@ def _read_fields(lines: Lines) -> list[tuple[str, str]]:
         left -= len(line)
         if len(line) > MOST_LINE or left < 0 or len(fields) == MOST_FIELDS:
             taken = f"{MOST_FIELDS} headers, {MOST_LINE:,} bytes in one, {MOST_HEAD:,} in all"
-            raise Refused(431, f"The headers are more than is taken: {taken}.")
+            raise HeadRefused(431, f"The headers are more than is taken: {taken}.")
         field = _FIELD.fullmatch(line)
         if field is None:
-            raise Refused(400, f"Header {len(fields) + 1} is none: NAME: VALUE is taken, on one line.")
+            raise HeadRefused(400, f"Header {len(fields) + 1} is none: NAME: VALUE is taken, on one line.")
         fields.append((field[1].decode("latin-1"), field[2].strip(b" \t").decode("latin-1")))
     return fields
 
@@ -101,7 +101,7 @@ def _own_target(method: str, target: str, fields: list[tuple[str, str]]) -> tupl
         path = whole[2] if whole[2].startswith("/") else "/" + whole[2]
         return path, [("Host", whole[1]), *others]
     if not target.startswith("/") and (method, target) != ("OPTIONS", "*"):
-        raise Refused(400, "The address does not begin with a slash.")
+        raise HeadRefused(400, "The address does not begin with a slash.")
     return target, fields
 
 
@@ -110,12 +110,12 @@ def _framing(fields: list[tuple[str, str]], version: str) -> tuple[int | None, b
     codings, lengths = _values(fields, "transfer-encoding"), _values(fields, "content-length")
     if codings:
         if lengths or version == "HTTP/1.0" or [coding.lower() for coding in codings] != ["chunked"]:
-            raise Refused(400, "Transfer-Encoding is taken as chunked alone, and without Content-Length.")
+            raise HeadRefused(400, "Transfer-Encoding is taken as chunked alone, and without Content-Length.")
         return None, True
     if not lengths:
         return None, False
     if len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0]):
-        raise Refused(400, "Content-Length is taken once, as a number.")
+        raise HeadRefused(400, "Content-Length is taken once, as a number.")
     return int(lengths[0]), False
 
 

@@ -23,8 +23,8 @@ from agentsroom.core.platform import most_open_files
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.errors import FAULT, code_of
 from agentsroom.gateways.headers import HEADERS, NOT_KEPT
-from agentsroom.gateways.live import WHEN_GONE
-from agentsroom.gateways.wire import MOST_BODY, MOST_LINE, Refused, read_head
+from agentsroom.gateways.lasting import WHEN_GONE
+from agentsroom.gateways.wire import MOST_BODY, MOST_LINE, HeadRefused, read_head
 
 HEAD_S = 30.0
 """Seconds in which a request's line and headers come; a new connection says its first word as soon."""
@@ -81,7 +81,9 @@ class Body(Input):
 
     def readline(self, size: int | None = None) -> bytes:
         with self._in_time():
-            return super().readline(size)
+            line = super().readline(size)
+            self._taken += len(line)
+            return line
 
     @contextlib.contextmanager
     def _in_time(self) -> Iterator[None]:
@@ -127,7 +129,7 @@ class Handler(WSGIHandler):
         self._late = Timeout(HEAD_S)
         try:
             return super().handle_one_request()
-        except Refused as refused:
+        except HeadRefused as refused:
             self._end_with(refused.status, refused.message)
         except Timeout as timeout:
             if timeout is not self._late:
@@ -152,7 +154,7 @@ class Handler(WSGIHandler):
         return self.rfile.readline(MOST_LINE + 1).decode("latin-1")
 
     def read_request(self, raw_requestline: str) -> Any:
-        """Takes over what the head says. Raises Refused."""
+        """Takes over what the head says. Raises HeadRefused."""
         head = read_head(raw_requestline.encode("latin-1"), self.rfile)
         self._late.cancel()
         self.server.idle.discard(self.socket)
@@ -195,6 +197,7 @@ class Handler(WSGIHandler):
 
     def _end_with(self, status: int, message: str) -> None:
         """The last that this connection is told."""
+        self._late.close()
         self.socket.sendall(_answer(status, message))
         self.socket.shutdown(socket.SHUT_WR)
         with contextlib.suppress(Timeout), Timeout(UNREAD_S):
@@ -202,7 +205,7 @@ class Handler(WSGIHandler):
                 gevent.sleep(0)
 
     def _when_gone(self, act: Callable[[], None]) -> Callable[[], None]:
-        """Calls `act` when the client hangs up; gives a function that stops watching."""
+        """Calls `act` when the client hangs up, or sends no more; gives a function that stops watching."""
         watcher = gevent.get_hub().loop.io(self.socket.fileno(), _READABLE)
 
         def look() -> None:

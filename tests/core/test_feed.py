@@ -110,7 +110,8 @@ def test_a_subscriber_that_fails_keeps_no_event_from_the_others(
         raise RuntimeError("of this subscriber")
 
     feed = store.runtime.feed
-    with feed.subscribe(fails), feed.subscribe(_everything) as subscription:
+    with feed.subscribe(fails) as failed, feed.subscribe(_everything) as subscription:
         writer.write(lambda work: work.emit("told", "home"))
         assert _next(subscription).kind == "told"
+        assert _next(failed) is RESYNC, "it missed something"
     assert "of this subscriber" in caplog.text

@@ -5,11 +5,11 @@ from collections.abc import Hashable, Iterator, Sequence
 import pytest
 
 from agentsroom.core.database import Writing
-from agentsroom.core.feed import QUEUE_SIZE, FeedEvent, Subscription, last_event_id
+from agentsroom.core.feed import QUEUE_SIZE, FeedEvent, last_event_id
 from agentsroom.core.html import Partial
 from agentsroom.factory import create_app
 from agentsroom.gateways.live import Once, Stream
-from agentsroom.gateways.permits import ENDS_ACCESS, Permits
+from agentsroom.gateways.permits import ENDS_ACCESS, Permits, PermittedSubscription
 from agentsroom.gateways.running import Running
 from tests.support.stores import Store
 
@@ -46,10 +46,10 @@ class Viewer:
 
     def __init__(self, store: Store, page: CountingPage, since: int, once: Once | None = None) -> None:
         stream = Stream(page, store.runtime.database, since, once or Once(), b"{}")
-        self.subscription = Subscription(stream.wants, store.runtime.feed, QUEUE_SIZE)
         self.may_look = True
         permit = Permits(1).open("viewer", lambda: self.may_look)
-        self._sent: Iterator[bytes] = stream.run(self.subscription, permit)
+        self.subscription = PermittedSubscription(page.wants, store.runtime.feed, QUEUE_SIZE, permit)
+        self._sent: Iterator[bytes] = stream.run(self.subscription)
         assert next(self._sent) == READY
 
     def sees(self) -> str:
@@ -156,8 +156,8 @@ def test_a_page_that_says_more_than_the_event_repeats_none_of_it(
 
 def test_silence_is_filled_with_heartbeats(sqlite_store: Store, page: CountingPage) -> None:
     stream = Stream(page, sqlite_store.runtime.database, 0, Once(), b"{}", heartbeat_s=0)
-    with sqlite_store.runtime.feed.subscribe(stream.wants) as subscription:
-        sent = stream.run(subscription, Permits(1).open("viewer", lambda: True))
+    with sqlite_store.runtime.feed.subscribe(page.wants) as subscription:
+        sent = stream.run(subscription)
         assert [next(sent) for _ in range(2)] == [READY, b"event: heartbeat\ndata: {}\n\n"]
 
 

@@ -12,12 +12,12 @@ from limits.strategies import FixedWindowRateLimiter
 
 from agentsroom.access import service as access
 from agentsroom.access.pages import login_pages
-from agentsroom.access.routes import allow
-from agentsroom.core.errors import TooManyRequests
-from agentsroom.core.feed import RESYNC, FeedEvent
+from agentsroom.access.routes import PROGRAMS, allow
+from agentsroom.core.errors import TooManyRequests, Unauthenticated
+from agentsroom.core.feed import CLOSED, RESYNC, FeedEvent
 from agentsroom.gateways.auth import Gate
 from agentsroom.gateways.errors import render_errors
-from agentsroom.gateways.permits import ENDS_ACCESS, Permit, Permits
+from agentsroom.gateways.permits import ENDS_ACCESS, Permit, Permits, PermittedFeed
 from agentsroom.runtime import Runtime
 from tests.support.stores import Store
 from tests.support.web import RUNNING, agent_key, bearer, browser_of, log_in
@@ -38,37 +38,54 @@ class Holder:
         return Permits(1).open("holder", self.look)
 
 
-def event(kind: str) -> FeedEvent:
-    return FeedEvent(1, 0, kind, "home", {})
+class Told:
+    """A subscription of one who wants `message_sent`."""
+
+    def __init__(self, store: Store, holder: Holder, size: int = 10) -> None:
+        feed = PermittedFeed(store.runtime.feed, holder.permit())
+        self.subscription = feed.subscribe(lambda event: event.kind == "message_sent", size)
+        self._holder = holder
+        holder.asked = 0
+
+    def of(self, *kinds: str) -> list[FeedEvent | None]:
+        """What comes of these events; None stands for silence."""
+        for kind in kinds:
+            self.subscription.offer(FeedEvent(1, 0, kind, "home", {}))
+        assert self._holder.asked == 0, "whoever offers an event must not wait for the store"
+        return [self.subscription.next(0) for _ in kinds]
+
+
+SENT = FeedEvent(1, 0, "message_sent", "home", {})
 
 
 @pytest.mark.parametrize("kind", sorted(ENDS_ACCESS))
-def test_it_ends_with_the_event_that_ended_access(kind: str) -> None:
+def test_it_ends_with_the_event_that_ended_access(sqlite_store: Store, kind: str) -> None:
     holder = Holder()
-    permit = holder.permit()
-    assert permit.wants(event(kind))
-    assert permit.holds([event(kind)]), "it was another's key"
+    told = Told(sqlite_store, holder)
+    assert told.of(kind, "message_sent") == [SENT, None], "it was another's key"
+    holder.asked, holder.is_let_in = 0, False
+    assert told.of("message_sent", kind) == [SENT, CLOSED]
+
+
+def test_it_ends_when_the_event_may_be_among_those_that_were_missed(sqlite_store: Store) -> None:
+    holder = Holder()
+    told = Told(sqlite_store, holder, size=1)
+    assert told.of("message_sent", "message_sent") == [RESYNC, None]
+    holder.asked, holder.is_let_in = 0, False
+    assert told.of("message_sent", "message_sent") == [CLOSED, None]
+
+
+def test_it_does_not_begin_when_access_ended_just_before(sqlite_store: Store) -> None:
+    holder = Holder()
     holder.is_let_in = False
-    assert not permit.holds([event("message_sent"), event(kind), event("message_sent")])
+    with pytest.raises(Unauthenticated):
+        Told(sqlite_store, holder)
+    assert sqlite_store.runtime.feed.subscribers == 0
 
 
-def test_it_ends_when_the_event_may_be_among_those_that_were_missed() -> None:
+def test_other_events_ask_the_store_nothing(sqlite_store: Store) -> None:
     holder = Holder()
-    holder.is_let_in = False
-    assert not holder.permit().holds([RESYNC])
-
-
-def test_it_does_not_hold_when_access_ended_before_the_stream_was_subscribed() -> None:
-    holder = Holder()
-    holder.is_let_in = False
-    assert not holder.permit().holds()
-
-
-def test_other_events_ask_the_store_nothing() -> None:
-    holder = Holder()
-    permit = holder.permit()
-    assert not permit.wants(event("message_sent"))
-    assert permit.holds([event("message_sent")] * 3)
+    assert Told(sqlite_store, holder).of(*["message_sent"] * 3) == [SENT] * 3
     assert holder.asked == 0
 
 
@@ -103,12 +120,12 @@ def streaming(sqlite_store: Store) -> FlaskClient:
     @app.get("/live")
     @allow("admin", "agent")
     def live() -> Response:
-        permit = gate.open_stream(frozenset({"admin", "agent"}))
-        subscription = sqlite_store.runtime.feed.subscribe(permit.wants)
+        feed = PermittedFeed(sqlite_store.runtime.feed, gate.open_stream(PROGRAMS))
+        subscription = feed.subscribe(lambda event: event.kind in ENDS_ACCESS)
 
         def pieces() -> Iterator[bytes]:
             yield b"open"
-            while permit.holds([seen] if (seen := subscription.next(ENDED_S)) else ()):
+            while (seen := subscription.next(ENDED_S)) is not CLOSED:
                 yield b"on" if seen else b"late"
 
         return Response(pieces())

@@ -14,7 +14,7 @@ from mcp_types import _v2026_07_28 as modern_types
 
 from agentsroom.core.settings import Settings
 from agentsroom.gateways import jsonrpc, rpc
-from agentsroom.gateways.subscriptions import SUBSCRIPTION_ID_KEY
+from agentsroom.gateways.subscriptions import SUBSCRIPTION_ID_KEY, Subscriptions
 from agentsroom.rooms.machine import Machine
 from agentsroom.runtime import make_registry
 from tests.support.echo import (
@@ -59,25 +59,25 @@ METHODS = [
 def test_no_request_crashes_it_and_each_gets_one_reply(
     method: str, id: Any, params: Any, is_new: bool
 ) -> None:
-    answered = exchange(message(method, params, id), rpc.Session() if is_new else ready())
+    answered = exchange(message(method, params, id), rpc.Agreement() if is_new else ready())
     assert ("result" in answered) is not ("error" in answered)
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26"])
 def test_initialize_agrees_on_a_version_that_we_speak(version: str) -> None:
-    session = rpc.Session()
-    result = exchange(message("initialize", {"protocolVersion": version}), session)["result"]
-    assert result["protocolVersion"] == session.version == version
+    agreed = rpc.Agreement()
+    result = exchange(message("initialize", {"protocolVersion": version}), agreed)["result"]
+    assert result["protocolVersion"] == agreed.version == version
 
 
 @pytest.mark.parametrize("version", ["2026-07-28", "2024-11-05", "2000-01-01", ""])
 def test_initialize_answers_any_other_version_with_the_newest_legacy_one(version: str) -> None:
-    result = exchange(message("initialize", {"protocolVersion": version}), rpc.Session())["result"]
+    result = exchange(message("initialize", {"protocolVersion": version}), rpc.Agreement())["result"]
     assert result["protocolVersion"] == "2025-11-25"
 
 
 def test_initialize_tells_who_we_are_and_what_we_can_do() -> None:
-    result = exchange(message("initialize", {"protocolVersion": "2025-11-25"}), rpc.Session())["result"]
+    result = exchange(message("initialize", {"protocolVersion": "2025-11-25"}), rpc.Agreement())["result"]
     legacy_types.InitializeResult.model_validate(result)
     assert result["serverInfo"]["name"] == "agents-room"
     assert result["capabilities"] == rpc.CAPABILITIES
@@ -85,9 +85,9 @@ def test_initialize_tells_who_we_are_and_what_we_can_do() -> None:
 
 
 def test_initialize_with_a_modern_envelope_is_still_the_handshake() -> None:
-    session = rpc.Session()
-    exchange(message("initialize", {"protocolVersion": "2025-11-25", "_meta": META}), session)
-    assert session.version == "2025-11-25"
+    agreed = rpc.Agreement()
+    exchange(message("initialize", {"protocolVersion": "2025-11-25", "_meta": META}), agreed)
+    assert agreed.version == "2025-11-25"
 
 
 def test_initialize_of_a_modern_client_is_a_method_that_its_era_has_not() -> None:
@@ -96,9 +96,9 @@ def test_initialize_of_a_modern_client_is_a_method_that_its_era_has_not() -> Non
 
 @pytest.mark.parametrize("params", [{}, {"protocolVersion": 5}])
 def test_initialize_without_a_version_is_refused_and_may_be_tried_again(params: Any) -> None:
-    session = rpc.Session()
-    assert error_of(message("initialize", params), session) == (1, jsonrpc.INVALID_PARAMS)
-    assert session.version is None
+    agreed = rpc.Agreement()
+    assert error_of(message("initialize", params), agreed) == (1, jsonrpc.INVALID_PARAMS)
+    assert agreed.version is None
 
 
 def test_initialize_twice_is_refused() -> None:
@@ -109,11 +109,11 @@ def test_initialize_twice_is_refused() -> None:
     "method", ["tools/list", "tools/call", "prompts/list", "server/discover", "nonsense"]
 )
 def test_before_initialize_a_legacy_request_is_refused(method: str) -> None:
-    assert error_of(message(method), rpc.Session()) == (1, jsonrpc.INVALID_REQUEST)
+    assert error_of(message(method), rpc.Agreement()) == (1, jsonrpc.INVALID_REQUEST)
 
 
 def test_before_initialize_ping_is_answered() -> None:
-    assert exchange(message("ping"), rpc.Session())["result"] == {}
+    assert exchange(message("ping"), rpc.Agreement())["result"] == {}
 
 
 @pytest.mark.parametrize("method", ["tools/unknown", "tools/list/", "Tools/List", "rpc.discover", "", "a\nb"])
@@ -225,11 +225,11 @@ def test_a_method_that_the_modern_era_has_not_is_unknown(method: str) -> None:
 
 
 def test_a_legacy_client_subscribes_to_a_resource_and_takes_it_back() -> None:
-    session = ready()
-    assert exchange(message("resources/subscribe", {"uri": "TEST://one"}), session)["result"] == {}
-    assert session.subscriptions.uris == {"test://one": "TEST://one"}
-    assert exchange(message("resources/unsubscribe", {"uri": "TEST://one"}), session)["result"] == {}
-    assert session.subscriptions.uris == {}
+    agreed = ready()
+    assert exchange(message("resources/subscribe", {"uri": "TEST://one"}), agreed)["result"] == {}
+    assert agreed.subscriptions.uris == {"test://one": "TEST://one"}
+    assert exchange(message("resources/unsubscribe", {"uri": "TEST://one"}), agreed)["result"] == {}
+    assert agreed.subscriptions.uris == {}
 
 
 def test_a_modern_client_listens_to_what_it_asked_for_and_we_can_tell() -> None:
@@ -240,11 +240,11 @@ def test_a_modern_client_listens_to_what_it_asked_for_and_we_can_tell() -> None:
     }
     request = jsonrpc.decode(message("subscriptions/listen", {"notifications": wishes, "_meta": META}, "L"))
     assert isinstance(request, jsonrpc.Request)
-    listening = rpc.answer(request, rpc.Session())
+    listening = rpc.answer(request, rpc.Agreement())
     assert isinstance(listening, rpc.Listening)
     opened = listening.open(Echo)
-    assert isinstance(opened, rpc.Opened)
-    told = json.loads(opened.subscriptions.acknowledgement())
+    assert isinstance(opened, Subscriptions)
+    told = json.loads(opened.acknowledgement())
     modern_types.SubscriptionsAcknowledgedNotification.model_validate(told)
     assert told["params"] == {
         "notifications": {"resourcesListChanged": True, "resourceSubscriptions": ["TEST://one"]},

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsroom.gateways.wire import MOST_FIELDS, MOST_HEAD, MOST_LINE, Head, Refused, read_head
+from agentsroom.gateways.wire import MOST_FIELDS, MOST_HEAD, MOST_LINE, Head, HeadRefused, read_head
 
 
 def read(head: bytes) -> Head:
@@ -17,7 +17,7 @@ def read(head: bytes) -> Head:
 
 def refusal(head: bytes) -> int:
     """The status of the refusal."""
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(HeadRefused) as refused:
         read(head)
     return refused.value.status
 
@@ -180,7 +180,7 @@ def test_a_head_that_breaks_off_is_refused() -> None:
 @given(st.binary(max_size=300))
 def test_whatever_comes_is_read_or_refused(text: bytes) -> None:
     for head in (text, b"GET / HTTP/1.1\r\n" + text, b"GET / HTTP/1.1\r\nA: " + text + b"\r\n\r\n"):
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(HeadRefused):
             read(head)
 
 

@@ -81,8 +81,8 @@ class Shut(Echo):
         raise StoreUnavailable(f"The store of {uri} can't be read.")
 
 
-def ready() -> rpc.Session:
-    return rpc.Session("2025-11-25")
+def ready() -> rpc.Agreement:
+    return rpc.Agreement("2025-11-25")
 
 
 def message(method: str, params: Any = None, id: Any = 1) -> bytes:
@@ -90,11 +90,11 @@ def message(method: str, params: Any = None, id: Any = 1) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, **given}).encode()
 
 
-def exchange(raw: bytes, session: rpc.Session | None = None, features: offers.Features | None = None) -> Any:
+def exchange(raw: bytes, agreed: rpc.Agreement | None = None, features: offers.Features | None = None) -> Any:
     """The reply to one message of an initialized client, or None where there is none."""
     match jsonrpc.decode(raw):
         case jsonrpc.Request() as request:
-            reply = replied(rpc.answer(request, session or ready()), features or Echo())
+            reply = replied(rpc.answer(request, agreed or ready()), features or Echo())
         case jsonrpc.Reply() as reply:
             pass
         case _:
@@ -112,13 +112,13 @@ def replied(outcome: rpc.Outcome, features: offers.Features) -> jsonrpc.Reply:
             return work.run(lambda: features, offers.Exchange(work.request, {}))
         case rpc.Listening() as listening:
             opened = listening.open(lambda: features)
-            return opened if isinstance(opened, jsonrpc.Reply) else listening.ended(opened.subscriptions)
+            return opened if isinstance(opened, jsonrpc.Reply) else listening.ended(opened)
         case jsonrpc.Reply() as reply:
             return reply
 
 
-def error_of(raw: bytes, session: rpc.Session | None = None) -> tuple[Any, int]:
-    answered = exchange(raw, session)
+def error_of(raw: bytes, agreed: rpc.Agreement | None = None) -> tuple[Any, int]:
+    answered = exchange(raw, agreed)
     assert set(answered) == {"jsonrpc", "id", "error"}
     assert answered["error"]["message"]
     return answered["id"], answered["error"]["code"]
@@ -129,4 +129,4 @@ def call(arguments: Any, name: str = "echo") -> Any:
 
 
 def modern(method: str, params: dict[str, Any] | None = None, meta: dict[str, Any] = META) -> Any:
-    return exchange(message(method, {**(params or {}), "_meta": meta}), rpc.Session())
+    return exchange(message(method, {**(params or {}), "_meta": meta}), rpc.Agreement())
