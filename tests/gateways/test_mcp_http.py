@@ -1,10 +1,8 @@
 """/mcp on a real server: sessions, streams, calls that wait, and clients that go away."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import closing
-from queue import Queue
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from tests.support.server import WebServer
 Json = dict[str, Any]
 
 HISTORY = "agents-room://rooms/shared%3Afront/history"
-PATIENCE_S = 15
 
 
 @pytest.fixture(scope="module")
@@ -57,28 +54,6 @@ def subscribed(client: McpClient) -> None:
 
 def updates(stream: McpAnswer) -> Iterator[Json]:
     return (one for one in stream.events() if one["method"] == "notifications/resources/updated")
-
-
-def waiting(client: McpClient, ask: Any) -> "Queue[McpAnswer]":
-    """The answer to a msg_wait that begins now, when it comes."""
-    session_id = client.call("room_join", room="empty")["session_id"]
-    arguments = {"name": "msg_wait", "arguments": {"session_id": session_id, "timeout_s": 25}}
-    answered: Queue[McpAnswer] = Queue()
-    threading.Thread(target=lambda: answered.put(ask("tools/call", arguments)), daemon=True).start()
-    return answered
-
-
-def under_way(client: McpClient) -> None:
-    """Until the waiting call holds one of the three permits, so that only two more are to be had."""
-    while True:
-        streams = [client.modern("subscriptions/listen", {"notifications": {}}) for _ in range(3)]
-        try:
-            if [one.status for one in streams].count(429) == 1:
-                return
-        finally:
-            for one in streams:
-                one.close()
-            freed(client)
 
 
 def freed(client: McpClient) -> None:
@@ -128,38 +103,6 @@ def test_the_second_stream_of_a_session_ends_the_first(client: McpClient, sender
         assert list(first.events()) == []
         sender.say("to the second")
         assert next(updates(second))["params"] == {"uri": HISTORY}
-
-
-def test_delete_ends_the_stream_and_what_waits(client: McpClient) -> None:
-    client.initialize()
-    answered = waiting(client, client.legacy)
-    with closing(client.follow()) as stream:
-        under_way_or_done(client)
-        with closing(client.send("DELETE", None, client.own_headers())) as ended:
-            assert ended.status == 204
-        assert list(updates(stream)) == []
-    with closing(answered.get(timeout=PATIENCE_S)) as answer:
-        assert answer.message()["result"]["structuredContent"]["messages"] == []
-    with closing(client.legacy("ping")) as answer:
-        assert (answer.status, answer.json()["error"]["code"]) == (404, "session_unknown")
-
-
-def under_way_or_done(client: McpClient) -> None:
-    """A later request is answered: what was asked before has begun."""
-    with closing(client.legacy("ping")) as answer:
-        assert answer.status == 200
-
-
-def test_a_call_that_is_cancelled_ends_at_once(client: McpClient) -> None:
-    client.initialize()
-    answered = waiting(client, client.legacy)
-    under_way(client)
-    for number in range(50):
-        body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
-        with closing(client.send("POST", json.dumps(body).encode(), client.own_headers())) as told:
-            assert told.status == 202
-    with closing(answered.get(timeout=PATIENCE_S)) as answer:
-        assert answer.status == 200
 
 
 def test_who_hangs_up_frees_what_it_held(client: McpClient) -> None:
