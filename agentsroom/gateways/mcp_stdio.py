@@ -9,11 +9,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.logs import log_to_stderr
@@ -21,13 +20,15 @@ from agentsroom.core.settings import Settings, load_settings
 from agentsroom.gateways import jsonrpc, offers, rpc
 from agentsroom.gateways.lazy_runtime import ENDING, LazyRuntime, without
 from agentsroom.gateways.standard_streams import LONGEST_LINE, lines_of, take_standard_streams, write_line
+from agentsroom.gateways.stdio_call import StdioCall, StdioExchange
 from agentsroom.gateways.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
-    from agentsroom.core.feed import CallFeed, Subscription
+    from agentsroom.core.feed import Subscription
     from agentsroom.gateways.features import RuntimeFeatures
 
-_MOST_READERS = 100
+MOST_READERS = 100
+"""Calls that run beside the others; so many streams of notifications there may be, too."""
 _MOST_WAITING = 256
 _BEGINS_CHANGES = ("resources/list", "resources/subscribe")
 """A legacy client that sends one of these is told of changes from then on."""
@@ -61,60 +62,6 @@ def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(0)
 
 
-class _Call:
-    """One request whose answer needs what we offer."""
-
-    def __init__(self, work: rpc.Work | rpc.Listening, store: LazyRuntime) -> None:
-        self.work = work
-        self.is_cancelled = False
-        self._store = store
-        self._feed: CallFeed | None = None
-        self._has_ended = False
-        self._guard = threading.Lock()
-
-    @property
-    def id(self) -> jsonrpc.RequestId:
-        return self.work.request.id
-
-    @property
-    def only_reads(self) -> bool:
-        match self.work:
-            case rpc.Listening():
-                return True
-            case rpc.Work(tool=None):
-                return False
-            case rpc.Work(tool=tool):
-                return self._store.only_reads(str(tool))
-
-    def cancel(self) -> None:
-        """Nobody wants the reply any more."""
-        self.is_cancelled = True
-        self.end_wait()
-
-    def end_wait(self) -> None:
-        """What it waits for, or will, ends at once."""
-        with self._guard:
-            self._has_ended = True
-            if self._feed is not None:
-                self._feed.cancel()
-
-    def features(self) -> "RuntimeFeatures":
-        from agentsroom.gateways.features import RuntimeFeatures
-
-        return RuntimeFeatures(self._store.runtime, self._store.caller, self.feed())
-
-    def feed(self) -> "CallFeed":
-        from agentsroom.core.feed import CallFeed
-
-        runtime = self._store.runtime
-        with self._guard:
-            if self._feed is None:
-                self._feed = CallFeed(runtime.feed)
-                if self._has_ended:
-                    self._feed.cancel()
-            return self._feed
-
-
 class _Server:
     """Answers one client; `receive` and `close` belong to the main thread."""
 
@@ -122,13 +69,14 @@ class _Server:
         self._sink = sink
         self._store = LazyRuntime(settings)
         self._agreed = rpc.Agreement()
-        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[StdioCall | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(_MOST_WAITING)
-        self._open: dict[jsonrpc.RequestId, _Call] = {}
-        self._readers = threading.BoundedSemaphore(_MOST_READERS)
+        self._open: dict[jsonrpc.RequestId, StdioCall] = {}
+        self._readers = threading.BoundedSemaphore(MOST_READERS)
+        self._listeners = threading.BoundedSemaphore(MOST_READERS)
         self._writing = threading.Lock()
         self._is_closing = False
-        self._follower: _Call | None = None
+        self._follower: StdioCall | None = None
         self._lane = threading.Thread(target=self._work_off, name="calls", daemon=True)
         with without(ENDING):
             self._lane.start()
@@ -154,7 +102,7 @@ class _Server:
                     self._store.load()
             case rpc.Work() | rpc.Listening() as work:
                 self._store.load()
-                call = self._open[request.id] = _Call(work, self._store)
+                call = self._open[request.id] = StdioCall(work, self._store)
                 self._room.acquire()
                 self._calls.put(call)
 
@@ -163,38 +111,39 @@ class _Server:
         while (call := self._calls.get()) is not None:
             self._room.release()
             if call.only_reads:
-                self._readers.acquire()
-                threading.Thread(target=self._read, args=(call,), name="read", daemon=True).start()
+                places = self._listeners if isinstance(call.work, rpc.Listening) else self._readers
+                places.acquire()
+                threading.Thread(target=self._read, args=(call, places), name="read", daemon=True).start()
             else:
                 self._run(call)
 
-    def _read(self, call: _Call) -> None:
+    def _read(self, call: StdioCall, places: threading.Semaphore) -> None:
         try:
             self._run(call)
         finally:
-            self._readers.release()
+            places.release()
 
-    def _run(self, call: _Call) -> None:
+    def _run(self, call: StdioCall) -> None:
         reply = None if call.is_cancelled else self._reply(call)
         if self._open.get(call.id) is call:
             del self._open[call.id]
         if reply is not None and not call.is_cancelled:
             self._send(reply.body)
 
-    def _reply(self, call: _Call) -> jsonrpc.Reply:
+    def _reply(self, call: StdioCall) -> jsonrpc.Reply:
         match call.work:
             case rpc.Work() as work:
-                exchange = _Exchange(work.request, self._agreed.capabilities, self._send)
+                exchange = StdioExchange(work.request, self._agreed.capabilities, self._send)
                 return work.run(partial(self._features, call), exchange)
             case rpc.Listening() as listening:
                 return self._listen(call, listening)
 
-    def _features(self, call: _Call) -> "RuntimeFeatures":
+    def _features(self, call: StdioCall) -> "RuntimeFeatures":
         if call.work.request.method in _BEGINS_CHANGES:
             self._tell_changes(call)
         return call.features()
 
-    def _listen(self, call: _Call, listening: rpc.Listening) -> jsonrpc.Reply:
+    def _listen(self, call: StdioCall, listening: rpc.Listening) -> jsonrpc.Reply:
         """Tells a modern client of changes until it cancels the request, or we end."""
         match listening.open(call.features):
             case jsonrpc.Reply() as refusal:
@@ -205,10 +154,10 @@ class _Server:
                     self._tell(events, wishes, call.features())
                 return listening.ended(wishes)
 
-    def _tell_changes(self, call: _Call) -> None:
+    def _tell_changes(self, call: StdioCall) -> None:
         """Tells a legacy client of changes from now on, until we end."""
         if self._follower is None:
-            follower = _Call(call.work, self._store)
+            follower = StdioCall(call.work, self._store)
             events = follower.feed().subscribe(lambda _: True)
             self._follower = follower
             act = partial(self._tell, events, self._agreed.subscriptions, follower.features())
@@ -247,21 +196,10 @@ class _Server:
         self._calls.put(None)
         self._lane.join(max(0, deadline - time.monotonic()))
         return not self._lane.is_alive() and all(
-            self._readers.acquire(timeout=max(0, deadline - time.monotonic())) for _ in range(_MOST_READERS)
+            places.acquire(timeout=max(0, deadline - time.monotonic()))
+            for places in (self._readers, self._listeners)
+            for _ in range(MOST_READERS)
         )
-
-
-class _Exchange(offers.Exchange):
-    """What a call may say on the wire before its reply."""
-
-    def __init__(
-        self, request: jsonrpc.Request, capabilities: dict[str, Any], send: Callable[[bytes], None]
-    ) -> None:
-        super().__init__(request, capabilities)
-        self._send = send
-
-    def send(self, message: bytes) -> None:
-        self._send(message)
 
 
 def _too_long() -> jsonrpc.Reply:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentsroom.gateways import jsonrpc
+from agentsroom.gateways.mcp_stdio import MOST_READERS
 from agentsroom.gateways.standard_streams import LONGEST_LINE
 from tests.support.stdio import INITIALIZE, META, PATIENCE_S, SERVER, StdioServer
 
@@ -131,26 +132,49 @@ def test_a_wait_ends_when_another_process_sends(server: StdioServer, start: Star
 
 
 def test_cancelled_waits_end_without_a_reply(server: StdioServer) -> None:
-    """Sixteen may run at once, so the second fifteen and the read behind them begin only when the first have ended."""
+    """So many may run at once: the second ones and the read behind them begin only when the first have ended."""
     session_id = joined(server)
-    for number in range(15):
+    most = MOST_READERS - 1
+    for number in range(most):
         wait_for_mail(server, session_id, number)
     assert server.call("msg_unread", session_id=session_id) == {"count": 0}  # calls begin in order: all wait
-    for number in range(15):
+    for number in range(most):
         server.send_message("notifications/cancelled", {"requestId": number, "reason": "enough"})
-    for number in range(15, 30):
+    for number in range(most, 2 * most):
         wait_for_mail(server, session_id, number)
     assert server.call("msg_unread", session_id=session_id) == {"count": 0}
 
 
-def test_a_call_that_is_cancelled_before_it_began_does_nothing(server: StdioServer) -> None:
-    """Sixteen waits take every turn, so the send behind the seventeenth can't have begun."""
+def test_listeners_take_no_reader_s_place(server: StdioServer) -> None:
     session_id = joined(server)
-    for number in range(17):
+    wishes: dict[str, Any] = {"notifications": {}, "_meta": META}
+    for number in range(MOST_READERS):
+        server.send_message("subscriptions/listen", wishes, f"listens {number}")
+    told = {server.message()["method"] for _ in range(MOST_READERS)}
+    assert told == {"notifications/subscriptions/acknowledged"}
+    assert server.call("msg_unread", session_id=session_id) == {"count": 0}
+
+
+def test_who_unsubscribes_at_once_is_told_of_nothing(server: StdioServer) -> None:
+    session_id = joined(server)
+    uri = {"uri": "agents-room://rooms/test/history"}
+    server.send_message("resources/subscribe", uri, 1)
+    server.send_message("resources/unsubscribe", uri, 2)
+    assert [server.message()["id"] for _ in range(2)] == [1, 2]
+    server.call("msg_send", session_id=session_id, to="*", body="for nobody")
+    server.close_input()
+    assert server.rest() == []
+
+
+def test_a_call_that_is_cancelled_before_it_began_does_nothing(server: StdioServer) -> None:
+    """The waits take every turn, so the send behind the one too many can't have begun."""
+    session_id = joined(server)
+    last = MOST_READERS + 1
+    for number in range(last):
         wait_for_mail(server, session_id, number)
     arguments = {"session_id": session_id, "to": session_id, "body": "never"}
-    server.send_message("tools/call", {"name": "msg_send", "arguments": arguments}, 17)
-    for number in range(17, -1, -1):
+    server.send_message("tools/call", {"name": "msg_send", "arguments": arguments}, last)
+    for number in range(last, -1, -1):
         server.send_message("notifications/cancelled", {"requestId": number})
     assert server.call("msg_unread", session_id=session_id) == {"count": 0}
 

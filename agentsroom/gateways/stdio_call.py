@@ -1,0 +1,79 @@
+"""One request of an MCP client over stdio whose answer needs what we offer."""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agentsroom.gateways import jsonrpc, offers, rpc
+from agentsroom.gateways.lazy_runtime import LazyRuntime
+
+if TYPE_CHECKING:
+    from agentsroom.core.feed import CallFeed
+    from agentsroom.gateways.features import RuntimeFeatures
+
+
+class StdioCall:
+    """One request whose answer needs what we offer."""
+
+    def __init__(self, work: rpc.Work | rpc.Listening, store: LazyRuntime) -> None:
+        self.work = work
+        self.is_cancelled = False
+        self._store = store
+        self._feed: CallFeed | None = None
+        self._has_ended = False
+        self._guard = threading.Lock()
+
+    @property
+    def id(self) -> jsonrpc.RequestId:
+        return self.work.request.id
+
+    @property
+    def only_reads(self) -> bool:
+        match self.work:
+            case rpc.Listening():
+                return True
+            case rpc.Work(tool=None):
+                return False
+            case rpc.Work(tool=tool):
+                return self._store.only_reads(str(tool))
+
+    def cancel(self) -> None:
+        """Nobody wants the reply any more."""
+        self.is_cancelled = True
+        self.end_wait()
+
+    def end_wait(self) -> None:
+        """What it waits for, or will, ends at once."""
+        with self._guard:
+            self._has_ended = True
+            if self._feed is not None:
+                self._feed.cancel()
+
+    def features(self) -> "RuntimeFeatures":
+        from agentsroom.gateways.features import RuntimeFeatures
+
+        return RuntimeFeatures(self._store.runtime, self._store.caller, self.feed())
+
+    def feed(self) -> "CallFeed":
+        from agentsroom.core.feed import CallFeed
+
+        runtime = self._store.runtime
+        with self._guard:
+            if self._feed is None:
+                self._feed = CallFeed(runtime.feed)
+                if self._has_ended:
+                    self._feed.cancel()
+            return self._feed
+
+
+class StdioExchange(offers.Exchange):
+    """What a call may say on the wire before its reply."""
+
+    def __init__(
+        self, request: jsonrpc.Request, capabilities: dict[str, Any], send: Callable[[bytes], None]
+    ) -> None:
+        super().__init__(request, capabilities)
+        self._send = send
+
+    def send(self, message: bytes) -> None:
+        self._send(message)
