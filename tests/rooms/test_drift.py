@@ -2,12 +2,17 @@
 
 import hashlib
 import os
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from agentsroom.core import platform
 from agentsroom.core.clock import iso
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.drift import Verdict, judge
+from agentsroom.runtime import Runtime
 from tests.support.stores import Seat, Store
 
 
@@ -48,6 +53,39 @@ def test_a_session_elsewhere_gives_the_hash_itself(store: Store) -> None:
     assert seat.drift("n.py", sha256="f" * 64)["severity"] == "MINOR"
     assert seat.drift("n.py", sha256="absent")["severity"] == "MINOR"
     assert seat("note_read", path="n.py", sha256="absent") == {"hash": "absent"}
+
+
+@pytest.mark.rule("R126")
+@pytest.mark.parametrize(
+    ("beyond", "is_read"),
+    [
+        ({}, True),
+        ({"url": "http://localhost:8765"}, True),
+        ({"host": "192.0.2.1"}, False),
+        ({"url": "https://rooms.example.org"}, False),
+        ({"proxies": 1}, False),
+    ],
+)
+def test_files_are_read_for_callers_of_this_machine_alone(
+    sqlite_store: Store, beyond: dict[str, Any], is_read: bool
+) -> None:
+    (sqlite_store.folder / "n.py").write_text("one")
+    settings = replace(sqlite_store.settings, **beyond)
+    with closing(Runtime(settings, clock=sqlite_store.clock)) as runtime:
+        store = replace(sqlite_store, settings=settings, runtime=runtime)
+        over_http = store.join(store.agent(), host=platform.host_name(), cwd=str(store.folder))
+        local = store.join(store.local())
+        digest = hashlib.sha256(b"one").hexdigest()
+        assert local("note_read", path="n.py") == {"hash": digest}
+        assert over_http("note_read", path="n.py", sha256=digest) == {"hash": digest}
+        for tool in ("note_read", "drift_check"):
+            for path in ("n.py", "missing.py", "."):
+                if is_read and path != ".":
+                    over_http(tool, path=path)
+                else:
+                    with pytest.raises(InvalidArgument) as refused:
+                        over_http(tool, path=path)
+                    assert is_read or "sha256" in refused.value.message
 
 
 @pytest.mark.rule("R126")

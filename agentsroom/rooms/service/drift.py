@@ -12,18 +12,25 @@ from agentsroom.rooms.store import leases as store
 from agentsroom.rooms.store.leases import BaselineRow, HeldRow
 from agentsroom.rooms.store.sessions import SessionRow
 
+_GIVE_IT = "so give what sha256sum says of the file there, or absent"
 
-def content_hash(session: SessionRow, want: Wanted, given: str | None, machine: Machine) -> str:
+
+def content_hash(
+    session: SessionRow, want: Wanted, given: str | None, machine: Machine, *, may_read: bool
+) -> str:
     """The hash that the caller gives, else that of the file, read on this machine.
 
-    Raises InvalidArgument when the file is on another host and no hash is given, or can't be read.
+    `may_read`: whether files are read for the caller here. Raises InvalidArgument when no hash is given and the file
+    is not to be read here, or can't be.
     """
     if given is not None:
         return given
     if not machine.is_host_of(session):
         where = session.host or "a host that it did not name"
+        raise InvalidArgument({"sha256": f"is missing; the session is on {where}, {_GIVE_IT}"})
+    if not may_read:
         raise InvalidArgument(
-            {"sha256": f"is missing; the session is on {where}, so its file can't be read here"}
+            {"sha256": f"is missing; this server reads no files for callers over HTTP, {_GIVE_IT}"}
         )
     return machine.hash_of(want.place.path)
 

@@ -110,7 +110,8 @@ def _content(machine: Machine, call: Call, arguments: SeenFile) -> tuple[Wanted,
     session = _session(call, arguments.session_id)
     want = leases.wanted(session, arguments.path, machine)
     given = arguments.sha256.lower() if arguments.sha256 is not None else None
-    return want, drift.content_hash(session, want, given, machine)
+    may_read = call.caller.process is not None or not call.database.settings.is_reached_from_beyond
+    return want, drift.content_hash(session, want, given, machine, may_read=may_read)
 
 
 def _wanted(machine: Machine, call: Call, arguments: LeaseClaim | LeaseRenew | LeasePath) -> Wanted:
