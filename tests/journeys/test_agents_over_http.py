@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -69,28 +69,23 @@ async def agent(server: WebServer, key: str, mode: str) -> AsyncIterator[Agent]:
         yield found
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def server(home: Path) -> Iterator[WebServer]:
-    with WebServer(home) as running:
-        yield running
+@asynccontextmanager
+async def pair(server: WebServer, home: Path, mode: str) -> AsyncIterator[tuple[Agent, Agent]]:
+    """Two agents with keys of their own, both in the room front."""
+    keys = key_of(home, "default"), key_of(home, "other")
+    async with agent(server, keys[0], mode) as alpha, agent(server, keys[1], mode) as beta:
+        await alpha.join("alpha")
+        await beta.join("beta")
+        yield alpha, beta
 
 
 @every_mode
 def test_two_agents_talk_claim_and_read_over_http(
     server: WebServer, home: Path, mode: str, version: str
 ) -> None:
-    keys = key_of(home, "default"), key_of(home, "other")
-
     async def journey() -> None:
-        async with agent(server, keys[0], mode) as alpha, agent(server, keys[1], mode) as beta:
+        async with pair(server, home, mode) as (alpha, beta):
             assert alpha.client.protocol_version == version
-            await alpha.join("alpha")
-            await beta.join("beta")
             message_id = await a_message_arrives_and_is_explained(alpha, beta)
             await a_held_path_is_refused(alpha, beta)
             await the_history_is_a_resource(alpha, message_id)
@@ -140,22 +135,17 @@ async def prompts_and_completion_are_there(alpha: Agent) -> None:
 def test_who_subscribed_to_a_history_is_told_of_a_message(
     server: WebServer, home: Path, mode: str, version: str
 ) -> None:
-    keys = key_of(home, "default"), key_of(home, "other")
-
     async def journey() -> None:
-        async with agent(server, keys[0], mode) as alpha, agent(server, keys[1], mode) as beta:
-            await alpha.join("alpha")
-            await beta.join("beta")
-            async with asyncio.timeout(PATIENCE_S):
-                if version == "2025-11-25":
-                    with pytest.warns(match="removed as of 2026-07-28"):
-                        await alpha.client.subscribe_resource(HISTORY)
+        async with pair(server, home, mode) as (alpha, beta), asyncio.timeout(PATIENCE_S):
+            if version == "2025-11-25":
+                with pytest.warns(match="removed as of 2026-07-28"):
+                    await alpha.client.subscribe_resource(HISTORY)
+                await beta.call("msg_send", to="*", body="news")
+                assert await alpha.told.get() == HISTORY
+            else:
+                async with alpha.client.listen(resource_subscriptions=[HISTORY]) as changes:
                     await beta.call("msg_send", to="*", body="news")
-                    assert await alpha.told.get() == HISTORY
-                else:
-                    async with alpha.client.listen(resource_subscriptions=[HISTORY]) as changes:
-                        await beta.call("msg_send", to="*", body="news")
-                        assert await anext(aiter(changes)) == ResourceUpdated(uri=HISTORY)
+                    assert await anext(aiter(changes)) == ResourceUpdated(uri=HISTORY)
 
     run(journey())
 

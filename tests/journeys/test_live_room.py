@@ -31,17 +31,6 @@ class Agent:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def server(home: Path) -> Iterator[WebServer]:
-    with WebServer(home) as running:
-        yield running
-
-
-@pytest.fixture
 def agents(home: Path, tmp_path: Path, server: WebServer) -> Iterator[tuple[Agent, Agent]]:
     """ada and bob."""
     assert server.link
