@@ -3,13 +3,10 @@
 The web app, the stdio server and the CLI each make one.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 from agentsroom.access import service as access
 from agentsroom.core.backends import Backend
 from agentsroom.core.clock import Clock
-from agentsroom.core.database import Database
+from agentsroom.core.database import Database, Run
 from agentsroom.core.feed import Feed
 from agentsroom.core.principals import LocalProcess, Principal
 from agentsroom.core.settings import Settings
@@ -30,7 +27,7 @@ class Runtime:
         *,
         clock: Clock | None = None,
         backend: Backend | None = None,
-        run: Callable[[Callable[[], Any]], Any] | None = None,
+        run: Run | None = None,
     ) -> None:
         self.settings = settings
         self.database = Database(settings, clock=clock, backend=backend, run=run)

@@ -36,7 +36,11 @@ class Backend(Protocol):
         ...
 
     def write_lock(self, patience_s: float, /) -> contextlib.AbstractContextManager[None]:
-        """Held around each write transaction; raises StoreBusy, naming the holder, after that time."""
+        """Held around each write transaction; raises StoreBusy, naming the holder, after that time, 0 s included."""
+        ...
+
+    def commits_at_once(self) -> bool:
+        """Whether a commit that comes now waits for no disk and no other machine."""
         ...
 
     def begin_read(self, cursor: Any) -> None:

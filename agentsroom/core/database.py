@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, bindparam, insert
 
@@ -24,9 +24,19 @@ from agentsroom.core.query import Query
 from agentsroom.core.settings import Settings
 
 T = TypeVar("T")
-Run = Callable[[Callable[[], Any]], Any]
-"""Runs a write to its end and gives its result: on the calling thread, or on gevent's native writer thread."""
 
+
+class Unit(Protocol):
+    """A whole write. Without leave to wait it raises StoreBusy at once where another process writes."""
+
+    def __call__(self, *, may_wait: bool) -> Any: ...
+
+
+Run = Callable[[Unit], Any]
+"""Runs a write to its end and gives its result, on whichever thread."""
+
+_NOW = 0.0
+"""The deadline of who may not wait."""
 SCHEMA_VERSION = 2
 """The newest migration in core/migrations/versions."""
 
@@ -190,9 +200,10 @@ class Database:
         engine = self.engine
         deadline = time.monotonic() + (patience_s or self.settings.busy_s)
 
-        def unit() -> tuple[T, int | None]:
-            with self._my_turn(deadline), self._translated(), self.backend.write_lock(_left(deadline)):
-                return self._write(engine, act, _left(deadline))
+        def unit(*, may_wait: bool) -> tuple[T, int | None]:
+            until = deadline if may_wait else _NOW
+            with self._my_turn(until), self._translated(), self.backend.write_lock(_left(until)):
+                return self._write(engine, act, _left(until))
 
         result, last_event = self._run(unit)
         if last_event is not None:
@@ -276,9 +287,9 @@ class Database:
 
 
 def _left(deadline: float) -> float:
-    """Seconds until then, at least a moment."""
-    return max(0.001, deadline - time.monotonic())
+    """Seconds until then, at least a moment: 0 is for who may not wait at all."""
+    return 0 if deadline == _NOW else max(0.001, deadline - time.monotonic())
 
 
-def _run_here(unit: Callable[[], Any]) -> Any:
-    return unit()
+def _run_here(unit: Unit) -> Any:
+    return unit(may_wait=True)

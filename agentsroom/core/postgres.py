@@ -39,6 +39,9 @@ class PostgresBackend:
     def write_lock(self, _patience_s: float) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()  # begin_write waits
 
+    def commits_at_once(self) -> bool:
+        return False
+
     def begin_read(self, cursor: Any) -> None:
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 

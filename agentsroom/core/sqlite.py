@@ -16,6 +16,8 @@ from agentsroom.core.settings import Settings, make_home
 
 WAL_PAGES = 4_000
 """A write-ahead log of about 16 MB before it goes into the file: a send dirties a dozen pages, mostly the same ones."""
+_SMALL_LOG = (WAL_PAGES - 200) * 4_096
+"""Bytes of a write-ahead log that one more write does not fill."""
 
 
 class SqliteBackend:
@@ -23,7 +25,9 @@ class SqliteBackend:
 
     def __init__(self, path: Path, settings: Settings, sleep: Sleep) -> None:
         self.path = path
+        self._log = f"{path}-wal"
         self._settings = settings
+        self._busy_ms = settings.busy_s * 1_000
         self._identity: tuple[int, int] | None = None
         self.lock = WriteLock(path.with_name(path.name + ".lock"), sleep)
 
@@ -84,21 +88,37 @@ class SqliteBackend:
 
     def _set_up(self, connection: sqlite3.Connection, _record: object) -> None:
         synchronous = "FULL" if self._settings.sync == "full" else "NORMAL"
-        connection.execute(f"PRAGMA busy_timeout={self._settings.busy_s * 1_000}")
+        connection.execute(f"PRAGMA busy_timeout={self._busy_ms}")
         connection.execute(f"PRAGMA synchronous={synchronous}")
         # without it INSERT OR REPLACE deletes rows unseen by the triggers that guard events
         connection.execute("PRAGMA recursive_triggers=ON")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
+        connection.execute("PRAGMA journal_size_limit=0")  # a log that begins anew is small again
 
     def write_lock(self, patience_s: float) -> contextlib.AbstractContextManager[None]:
         return self.lock.held(patience_s)
 
+    def commits_at_once(self) -> bool:
+        """Neither fsync at each commit, nor the checkpoint after which the log begins anew."""
+        try:
+            log_bytes = os.stat(self._log).st_size
+        except OSError:
+            log_bytes = 0
+        return self.lock.works and self._settings.sync != "full" and log_bytes < _SMALL_LOG
+
     def begin_read(self, cursor: Any) -> None:
         cursor.execute("BEGIN")
 
-    def begin_write(self, cursor: Any, _patience_s: float) -> None:
-        cursor.execute("BEGIN IMMEDIATE")
+    def begin_write(self, cursor: Any, patience_s: float) -> None:
+        if patience_s:
+            cursor.execute("BEGIN IMMEDIATE")
+            return
+        cursor.execute("PRAGMA busy_timeout=0")
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout={self._busy_ms}")
 
     def announce(self, cursor: Any) -> None:
         pass  # the datagram goes out after the commit (core/wake.py)

@@ -17,7 +17,6 @@ import gevent
 from flask import Flask
 from gevent.event import Event
 from gevent.monkey import get_original
-from gevent.threadpool import ThreadPool
 
 from agentsroom import __version__
 from agentsroom.access import service as access
@@ -28,6 +27,7 @@ from agentsroom.core.logs import SERVER_FORMAT, log_to_stderr
 from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.running import Running, own_command, running_server, write_serve_json
 from agentsroom.gateways.watching import watch_store
+from agentsroom.gateways.writing import Writer
 from agentsroom.gateways.wsgi import Server, listen
 from agentsroom.runtime import Runtime
 
@@ -53,12 +53,9 @@ def serve(settings: Settings, make_app: MakeApp, *, backend: Backend | None = No
     log_to_stderr(SERVER_FORMAT)
     make_home(settings)
     with _only_server_of(settings), contextlib.closing(listen(settings)) as listener:
-        writer = ThreadPool(1)
-        runtime = Runtime(
-            settings,
-            backend=backend or backend_for(settings, get_original("time", "sleep")),
-            run=lambda unit: _in_native_thread(writer, unit),
-        )
+        backend = backend or backend_for(settings, get_original("time", "sleep"))
+        writer = Writer(backend)
+        runtime = Runtime(settings, backend=backend, run=writer)
         running = _introduce(settings, listener.getsockname()[1])
         try:
             _check(runtime)  # before anything answers: a big store takes long
@@ -66,7 +63,7 @@ def serve(settings: Settings, make_app: MakeApp, *, backend: Backend | None = No
             _run(settings, runtime, server, running)
         finally:
             runtime.database.close()
-            writer.kill()
+            writer.close()
     return 0
 
 
@@ -144,23 +141,6 @@ def _introduce(settings: Settings, port: int) -> Running:
         instance_id=random_session_id(),
         token=random_base62(43),
     )
-
-
-def _in_native_thread(writer: ThreadPool, unit: Callable[[], Any]) -> Any:
-    """Runs the unit on the writer's thread while other greenlets go on; raises what it raises."""
-
-    def act() -> tuple[Any, BaseException | None]:
-        try:
-            return unit(), None
-        except (
-            BaseException
-        ) as error:  # gevent prints what a function raises there; the caller raises it again
-            return None, error
-
-    result, error = writer.apply(act)
-    if error is not None:
-        raise error
-    return result
 
 
 def _check(runtime: Runtime) -> None:

@@ -103,7 +103,7 @@ class Body(Input):
         self._deadline = min(self._deadline, time.monotonic() + UNREAD_S)
         with contextlib.suppress(OSError, ValueError, HTTPException):
             while self.unread and time.monotonic() < self._deadline and self._take(_PIECE):
-                gevent.sleep(0)  # a sender without a pause must not stop the others
+                gevent.sleep(0)  # as between two requests
 
     def _take(self, length: int) -> bytes:
         """However much came before."""
@@ -142,6 +142,7 @@ class Handler(WSGIHandler):
 
     def read_requestline(self) -> str:
         """Between two requests the connection counts as idle; none is begun once the server stops."""
+        gevent.sleep(0)  # who sends without a pause must not stop the others
         if self.server.is_stopping:
             return ""
         self.server.idle.add(self.socket)

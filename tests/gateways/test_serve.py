@@ -7,14 +7,17 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from agentsroom.core.lockfile import WriteLock
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.running import running_server
+from tests.support.mcp_http import McpClient
 from tests.support.server import APP, PATIENCE_S, Connection, WebServer
 from tests.support.stores import Store, opened
 
@@ -223,3 +226,22 @@ def test_a_commit_is_shown_whose_writer_died_before_it_told_anybody(home: Path, 
             writer.join(room="quiet")
         while b"quiet" not in (piece := stream.chunk() or b""):
             assert piece, "the stream ended"
+
+
+def test_while_another_process_writes_no_read_and_no_stream_is_held_up(home: Path) -> None:
+    lock = WriteLock(home / "room.db.lock", time.sleep)
+    with WebServer(home) as server, ExitStack() as opened:
+        client = McpClient(server, server.key)
+        page, reader = (opened.enter_context(server.connect()) for _ in range(2))
+        assert page.ask("/live?page=/rooms&since=999999999")[0] == 200
+        assert b"ready" in (page.chunk() or b"")
+        assert b"front" not in (page.chunk() or b"")
+        with lock.held(1):
+            joining = threading.Thread(target=client.call, args=("room_join",), kwargs={"room": "front"})
+            joining.start()
+            for _ in range(50):
+                assert reader.get("/healthz")[0] == 200, "the write waits, the read does not"
+            assert joining.is_alive()
+        joining.join(PATIENCE_S)
+        assert b"front" in (page.chunk() or b"")
+    lock.close()

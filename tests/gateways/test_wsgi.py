@@ -45,6 +45,17 @@ def test_many_requests_are_answered_on_one_connection(raw: Raw) -> None:
     assert raw.ask(HEALTH).status == 200
 
 
+def test_who_sends_without_a_pause_holds_up_nobody(server: WebServer, raw: Raw) -> None:
+    many = 200
+    with Raw(server) as other:
+        other.send(HEALTH)
+        size = other.unread()
+        assert other.answer().status == 200
+        raw.send(HEALTH * many)
+        assert other.ask(HEALTH).status == 200
+        assert raw.unread() < many * size, "it was answered before the last of the many"
+
+
 @pytest.mark.parametrize(
     ("head", "status", "code"),
     [

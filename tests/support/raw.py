@@ -1,7 +1,11 @@
 """A connection that sends what it is told, byte for byte, and reads answers one after the other."""
 
+import fcntl
 import json
+import select
 import socket
+import termios
+from array import array
 from typing import Any, NamedTuple
 
 from tests.support.server import PATIENCE_S, WebServer
@@ -59,6 +63,13 @@ class Raw:
     def finish(self) -> None:
         """Says that nothing more comes."""
         self._socket.shutdown(socket.SHUT_WR)
+
+    def unread(self) -> int:
+        """How many bytes have come and were not read; waits for the first."""
+        select.select([self._socket], [], [], PATIENCE_S)
+        size = array("i", [0])
+        fcntl.ioctl(self._socket, termios.FIONREAD, size)
+        return size[0]
 
     def status(self) -> int:
         """Of the next answer, of which nothing else is read."""
