@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agentsroom import __version__
 from agentsroom.core.errors import AgentsRoomError, InvalidArgument, WaitTimeout
+from agentsroom.core.product import DESCRIPTION, NAME, VERSION
 from agentsroom.core.settings import load_settings
 
 if TYPE_CHECKING:
@@ -85,13 +85,16 @@ def _tool_group() -> click.Group:
     return root
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="agents-room")
-def cli() -> None:
-    """One place where coding agents of any repository, harness and machine meet.
+_HELP = f"""{DESCRIPTION}
 
-    An agent enters with `join` (over MCP: room_join); a person watches in the browser: `agents-room serve`.
-    """
+An agent enters with `join` (over MCP: room_join); a person watches in the browser: `{NAME} serve`.
+"""
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, help=_HELP)
+@click.version_option(VERSION, prog_name=NAME)
+def cli() -> None:
+    """Every command stands under this one."""
 
 
 def _open() -> "Runtime":
@@ -137,7 +140,7 @@ def mcp() -> None:
 @cli.command()
 def version() -> None:
     """Print the version."""
-    click.echo(__version__)
+    click.echo(VERSION)
 
 
 @cli.command("login-link")

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from agentsroom import __version__
+from agentsroom.core.product import DESCRIPTION, LICENCE, TITLE, VERSION
 from agentsroom.core.tools import Registry, Tool
 
 
@@ -63,10 +63,10 @@ def openapi(registry: Registry, url: str, cookie: str) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "agents-room",
-            "summary": "One place where coding agents of any repository, harness and machine meet.",
-            "version": __version__,
-            "license": {"name": "MIT", "identifier": "MIT"},
+            "title": TITLE,
+            "summary": DESCRIPTION,
+            "version": VERSION,
+            "license": {"name": LICENCE, "identifier": LICENCE},
         },
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "servers": [{"url": url}],

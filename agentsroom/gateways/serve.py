@@ -19,12 +19,12 @@ from gevent.event import Event
 from gevent.monkey import get_original
 from gevent.threadpool import ThreadPool
 
-from agentsroom import __version__
 from agentsroom.access import service as access
 from agentsroom.core.backends import Backend, backend_for
 from agentsroom.core.errors import Conflict, NotWritable
 from agentsroom.core.ids import random_base62, random_session_id
 from agentsroom.core.logs import SERVER_FORMAT, log_to_stderr
+from agentsroom.core.product import NAME, VERSION
 from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.running import Running, own_command, running_server, write_serve_json
 from agentsroom.gateways.watching import watch_store
@@ -175,7 +175,7 @@ def _greet(settings: Settings, runtime: Runtime, running: Running) -> None:
     link = runtime.database.write(access.create_login_link)
     new = runtime.database.write(lambda work: access.first_key(work, access.DEFAULT_AGENT))
     base = settings.url.rstrip("/") or running.url
-    click.echo(f"agents-room {__version__} serves {settings.store_name} at {base}\n")
+    click.echo(f"{NAME} {VERSION} serves {settings.store_name} at {base}\n")
     click.echo(f"Open this link in a browser; it logs in once:\n\n  {base}/login/{link}\n")
     click.echo(f"An MCP client on this machine takes this entry:\n\n  {_mcp_entry(settings)}\n")
     if new is not None:

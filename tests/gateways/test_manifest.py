@@ -15,15 +15,13 @@ from typing import Any
 
 import pytest
 
-from agentsroom import __version__
 from agentsroom.core.errors import InvalidArgument, NotWritable
+from agentsroom.core.product import DESCRIPTION, LICENCE, NAME, VERSION
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.gateways.manifest import overview
 from agentsroom.gateways.manifest.files import write_release
-from agentsroom.gateways.manifest.product import DESCRIPTION, PRODUCT
 from agentsroom.gateways.manifest.released import (
     AUTHOR,
-    LICENCE,
     PUBLISHER_META,
     PYTHON,
     RELEASED,
@@ -217,18 +215,18 @@ def test_both_problems_are_told_at_once() -> None:
 def test_all_tell_the_product_as_the_package_does(sqlite_store: Store) -> None:
     client = client_of(sqlite_store)
     assert {key: PROJECT[key] for key in ("name", "description", "license", "requires-python")} == {
-        "name": PRODUCT,
+        "name": NAME,
         "description": DESCRIPTION,
         "license": LICENCE,
         "requires-python": PYTHON,
     }
     assert PROJECT["authors"] == [{"name": AUTHOR}]
-    assert list(PROJECT["scripts"]) == [PRODUCT]
+    assert list(PROJECT["scripts"]) == [NAME]
     for document in (
         *(served(client, kind) for kind in ("tools", "server-card")),
         *(printed(kind) for kind in RELEASED),
     ):
-        assert (document["description"], document["version"]) == (DESCRIPTION, __version__)
+        assert (document["description"], document["version"]) == (DESCRIPTION, VERSION)
 
 
 def test_the_package_is_started_as_stdio_mcp_with_three_settings() -> None:
@@ -286,7 +284,7 @@ def test_a_bundle_starts_the_server_with_what_its_user_chose(tmp_path: Path) -> 
 def test_the_entry_point_of_a_bundle_serves_from_any_folder(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / printed("mcpb")["server"]["entry_point"])]
     with StdioServer(tmp_path / "home", tmp_path, command) as server:
-        assert server.initialize()["serverInfo"]["name"] == PRODUCT
+        assert server.initialize()["serverInfo"]["name"] == NAME
 
 
 def test_without_a_kind_the_command_lists_the_five(sqlite_store: Store) -> None:

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 from agentsroom.access.routes import allow
 from agentsroom.core.settings import Settings
 from agentsroom.core.tools import Registry
-from agentsroom.gateways.manifest.product import Manifest
+from agentsroom.gateways.manifest.parts import Manifest
 from agentsroom.gateways.manifest.served import AI_CATALOG, SERVER_CARD, TOOLS, Server
 
 
