@@ -25,7 +25,7 @@ from agentsroom.factory import LOGIN_DAYS, create_app
 from agentsroom.gateways import auth, pace, wire, wsgi
 from agentsroom.gateways.commands import PLACES
 from agentsroom.gateways.errors import http_errors
-from agentsroom.gateways.headers import HEADERS
+from agentsroom.gateways.headers import ASKED_AGAIN, HEADERS, NOT_KEPT
 from agentsroom.gateways.manifest import overview
 from agentsroom.gateways.manifest.released import RELEASED, release_of
 from agentsroom.gateways.manifest.served import SERVED, Server
@@ -242,7 +242,12 @@ def _route(rule: Rule, audience: frozenset[Kind]) -> tuple[str, ...]:
 
 def headers_table() -> str:
     """The headers of every answer."""
-    return _table(("header", "value"), [(f"`{name}`", f"`{value}`") for name, value in HEADERS.items()])
+    kept = (
+        f"`{NOT_KEPT}`; of pages, `/api/openapi.json` and the manifests `{ASKED_AGAIN}`, with an `ETag` of the latter"
+        " two; of `/static` `no-cache`"
+    )
+    rows = [*((f"`{name}`", f"`{value}`") for name, value in HEADERS.items()), ("`Cache-Control`", kept)]
+    return _table(("header", "value"), rows)
 
 
 def limits_table() -> str:
