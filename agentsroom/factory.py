@@ -37,6 +37,7 @@ from agentsroom.gateways.manifest.routes import manifest_routes
 from agentsroom.gateways.mcp_http import McpHttp, mcp_routes
 from agentsroom.gateways.pace import FAILED_LOGINS
 from agentsroom.gateways.running import Running, own_command
+from agentsroom.gateways.statuses import STATUSES
 from agentsroom.gateways.wire import MOST_BODY
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
@@ -121,7 +122,9 @@ def create_app(
     )
     _add_own_routes(app, store, runtime.database)
     slowed = limiter.limit(
-        f"{FAILED_LOGINS} per minute", deduct_when=lambda response: response.status_code == 401
+        f"{FAILED_LOGINS} per minute",
+        deduct_when=lambda response: response.status_code == 401,
+        error_message=STATUSES[429].message,
     )
     app.register_blueprint(login_pages(runtime.database, running.token, slowed))
     app.register_blueprint(room_pages(runtime.database, runtime.machine))

@@ -24,15 +24,13 @@ from agentsroom.gateways.headers import add_headers
 from agentsroom.gateways.hosts import Addresses, ForeignOrigin
 from agentsroom.gateways.pace import Pace
 from agentsroom.gateways.permits import Permit, Permits
-from agentsroom.gateways.wire import MOST_BODY
+from agentsroom.gateways.wire import MOST_BODY, MOST_BODY_OF_STRANGERS
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _JSON = ("application/json",)
 _FORMS = ("application/x-www-form-urlencoded", "application/json", "")
 _OWN_SITE = ("same-origin", "none")
-MOST_BODY_OF_STRANGERS = 16_384
-"""Bytes that are read from whoever is not let in yet."""
 _OWNER = Principal("admin", access.DEFAULT_TEAM, access.DEFAULT_AGENT)
 
 
@@ -129,9 +127,7 @@ class Gate:
         if found is None and self._settings.auth == "off":
             return _OWNER
         if found is None:
-            raise Unauthenticated(
-                "Nobody gets in without a token.", hint="agents-room login-link prints a link that logs in."
-            )
+            raise Unauthenticated("Nobody gets in without a key or a login.")
         return found
 
     def open_stream(self, audience: frozenset[Kind]) -> Permit:

@@ -9,11 +9,11 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.conftest import is_missing
@@ -118,3 +118,18 @@ def test_an_example_runs_as_it_stands(block: Block, reached: Reached, tmp_path: 
 def test_every_section_of_a_client_has_a_block() -> None:
     sections = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     assert {one.client for one in blocks("json", "toml", "sh", "python")} == set(sections[:-1])
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_that_is_not_let_in_shows_why_and_what_to_do(
+    mode: Literal["auto", "legacy"], reached: Reached
+) -> None:
+    async def connect() -> None:
+        async with httpx2.AsyncClient(headers={"Authorization": "Bearer agt_x.y"}, timeout=20) as http:
+            transport = streamable_http_client(f"{reached.url}/mcp", http_client=http)
+            async with Client(transport, mode=mode):
+                pass
+
+    shown = pytest.RaisesExc(MCPError, match=r"That key is not valid.*agents-room agent key ID")
+    with pytest.RaisesGroup(shown, flatten_subgroups=True):
+        run(connect())

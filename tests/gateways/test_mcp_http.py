@@ -141,7 +141,7 @@ def test_delete_ends_the_stream_and_what_waits(client: McpClient) -> None:
     with closing(answered.get(timeout=PATIENCE_S)) as answer:
         assert answer.message()["result"]["structuredContent"]["messages"] == []
     with closing(client.legacy("ping")) as answer:
-        assert (answer.status, answer.json()["error"]["code"]) == (404, "session_unknown")
+        assert (answer.status, answer.json()["error"]["data"]["code"]) == (404, "session_unknown")
 
 
 def under_way_or_done(client: McpClient) -> None:

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentsroom.gateways.auth import MOST_BODY_OF_STRANGERS
 from agentsroom.gateways.headers import HEADERS
-from agentsroom.gateways.wire import MOST_BODY, MOST_LINE
+from agentsroom.gateways.wire import MOST_BODY, MOST_BODY_OF_STRANGERS, MOST_LINE
 from tests.support.raw import Answer, Raw
 from tests.support.server import WebServer
 

@@ -22,14 +22,14 @@ from agentsroom.core.principals import Kind
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Tool
 from agentsroom.factory import LOGIN_DAYS, create_app
-from agentsroom.gateways import auth, pace, wire, wsgi
+from agentsroom.gateways import pace, wire, wsgi
 from agentsroom.gateways.commands import PLACES
-from agentsroom.gateways.errors import http_errors
 from agentsroom.gateways.headers import ASKED_AGAIN, HEADERS, NOT_KEPT
 from agentsroom.gateways.manifest import overview
 from agentsroom.gateways.manifest.released import RELEASED, release_of
 from agentsroom.gateways.manifest.served import SERVED, Server
-from agentsroom.gateways.openapi import STATUSES, path_of
+from agentsroom.gateways.openapi import path_of
+from agentsroom.gateways.statuses import STATUSES
 from agentsroom.gateways.wiki import wiki_resources
 from agentsroom.rooms.harnesses import HARNESSES
 from agentsroom.rooms.machine import Machine
@@ -70,7 +70,7 @@ def errors() -> dict[str, tuple[int, str]]:
         one.code: (one.status, (one.__doc__ or "").strip().split("\n\n")[0])
         for one in subclasses(AgentsRoomError)
     }
-    http = {code: (status, meaning) for code, status, meaning in http_errors()}
+    http = {one.code: (status, one.meaning) for status, one in STATUSES.items()}
     return {**http, **own}
 
 
@@ -83,6 +83,7 @@ def subclasses(base: type[AgentsRoomError]) -> Iterable[type[AgentsRoomError]]:
 NOT_OF_THE_API = (
     *("wait_timeout", "already_served", "port_taken", "not_writable", "bad_setting"),
     *("session_missing", "session_unknown"),
+    *(one.code for one in STATUSES.values() if not one.is_of_the_api),
 )
 """What only the command line says, and what only /mcp does."""
 
@@ -96,6 +97,7 @@ def statuses_table() -> str:
     rows = [
         (str(status), one.meaning, ", ".join(one.headers), ", ".join(codes[status]))
         for status, one in STATUSES.items()
+        if one.is_of_the_api
     ]
     return _table(("status", "meaning", "header", "codes"), rows)
 
@@ -256,7 +258,7 @@ def limits_table() -> str:
         ("the request's line", f"{wire.MOST_LINE:,} bytes", "414"),
         ("headers", f"{wire.MOST_FIELDS}, and {wire.MOST_HEAD:,} bytes in all", "431"),
         ("a body", f"{wire.MOST_BODY:,} bytes", "413, before it is read"),
-        ("a body of somebody who is not let in yet", f"{auth.MOST_BODY_OF_STRANGERS:,} bytes", "413"),
+        ("a body of somebody who is not let in yet", f"{wire.MOST_BODY_OF_STRANGERS:,} bytes", "413"),
         ("a line and headers, from their first byte on", f"{wsgi.HEAD_S:g} s", "408"),
         ("a body", f"{wsgi.BODY_S:g} s", "408"),
         ("a new connection that says nothing", f"{wsgi.HEAD_S:g} s", "closed"),
