@@ -13,6 +13,7 @@ from agentsroom.core.product import DESCRIPTION, NAME, VERSION
 from agentsroom.core.settings import load_settings
 
 if TYPE_CHECKING:
+    from agentsroom.access.service import NewKey
     from agentsroom.core.principals import Principal
     from agentsroom.runtime import Runtime
 
@@ -222,19 +223,28 @@ def agent_list(as_json: bool) -> None:
     _print_rows(("id", "team_id", "name", "live_keys"), _open().database.read(store.agents), as_json)
 
 
+def _key_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Of a command that makes a key."""
+    get = click.option(
+        "--get", "field", type=click.Choice(["agent_id", "key"]), help="Print one field of the result alone."
+    )
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(get(command))
+
+
 @agent.command("create")
 @click.argument("agent_id", metavar="ID")
 @click.option("--team", "team_id", default="home", show_default=True, help="The team that it belongs to.")
 @click.option("--name", help="What people call it; without it, the id.")
-def agent_create(agent_id: str, team_id: str, name: str | None) -> None:
+@_key_options
+def agent_create(agent_id: str, team_id: str, name: str | None, as_json: bool, field: str | None) -> None:
     """Create an agent and print its key, once."""
     from agentsroom.access import service as access
 
-    def act(work: Any) -> str:
+    def act(work: Any) -> access.NewKey:
         access.create_agent(work, agent_id, team_id, name or agent_id)
-        return access.rotate_key(work, agent_id).key
+        return access.rotate_key(work, agent_id)
 
-    _print_key(agent_id, _write(act))
+    _print_key(_write(act), as_json, field)
 
 
 @agent.command("rename")
@@ -250,12 +260,12 @@ def agent_rename(agent_id: str, name: str) -> None:
 
 @agent.command("key")
 @click.argument("agent_id", metavar="ID")
-def agent_key(agent_id: str) -> None:
+@_key_options
+def agent_key(agent_id: str, as_json: bool, field: str | None) -> None:
     """Make a new key for an agent and print it, once; its older keys stop working."""
     from agentsroom.access import service as access
 
-    _print_key(agent_id, _write(lambda work: access.rotate_key(work, agent_id)).key)
-    click.echo("Its older keys work no longer.")
+    _print_key(_write(lambda work: access.rotate_key(work, agent_id)), as_json, field)
 
 
 @agent.command("revoke")
@@ -379,5 +389,13 @@ def _confirm(question: str, yes: bool) -> None:
         click.confirm(question, abort=True)
 
 
-def _print_key(agent_id: str, key: str) -> None:
-    click.echo(f"The key of {agent_id}. It is shown this once:\n\n  {key}\n")
+def _print_key(new: "NewKey", as_json: bool, field: str | None) -> None:
+    if as_json:
+        import json
+
+        click.echo(json.dumps(new._asdict()))
+    elif field is not None:
+        click.echo(getattr(new, field))
+    else:
+        text = f"The key of {new.agent_id}, shown this once; any older one of its keys works no longer:"
+        click.echo(f"{text}\n\n  export AGENTS_ROOM_KEY={new.key}\n")

@@ -21,6 +21,7 @@ from tests.support import node
 from tests.support.asynchrony import run
 from tests.support.mcp_http import key_of
 from tests.support.server import WebServer
+from tests.support.wiki_tables import INSPECTORS_NODE
 
 PAGE = (Path(__file__).parents[2] / "wiki" / "Connect.md").read_text()
 ADDRESS = "http://127.0.0.1:8765"
@@ -117,7 +118,15 @@ def test_an_example_runs_as_it_stands(block: Block, reached: Reached, tmp_path: 
 
 def test_every_section_of_a_client_has_a_block() -> None:
     sections = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
-    assert {one.client for one in blocks("json", "toml", "sh", "python")} == set(sections[:-1])
+    others = {"A key", "Where an agent over HTTP is", "When it does not connect"}
+    assert {one.client for one in blocks("json", "toml", "sh", "python")} == set(sections) - others
+
+
+def test_the_inspector_needs_the_node_that_is_told() -> None:
+    if reason := node.why_unavailable():
+        is_missing(reason)
+    package = node.FOLDER.parent / "@modelcontextprotocol" / "inspector" / "package.json"
+    assert json.loads(package.read_text())["engines"]["node"] == f">={INSPECTORS_NODE}.0"
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -6,6 +6,7 @@ import pkgutil
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import fields
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -37,6 +38,9 @@ from agentsroom.rooms.prompts import room_prompts
 from agentsroom.rooms.resources import room_resources
 from agentsroom.runtime import Runtime, make_registry
 
+ROOT = Path(__file__).parents[2]
+INSPECTORS_NODE = "22.19"
+"""As its package.json says in `engines`; a test compares."""
 CALLERS: tuple[Kind, ...] = ("agent", "admin")
 """Who comes over HTTP, a column each."""
 
@@ -194,6 +198,24 @@ def harnesses_table() -> str:
     """How each harness is known by its environment."""
     rows = [(one.name, f"`{one.marker}`", f"`{one.key}`" if one.key else "none") for one in HARNESSES]
     return _table(("harness", "known by", "session key"), rows)
+
+
+def inspector() -> str:
+    """How to get the Inspector that the tests run."""
+    package = "@modelcontextprotocol/inspector"
+    version = json.loads((ROOT / ".ci" / "node" / "package.json").read_text())["dependencies"][package]
+    return (
+        f"The tests run version {version}, which needs Node {INSPECTORS_NODE} or newer:"
+        f" `npm install --global {package}@{version}`. Without `--stored-auth-only` it answers a wrong key by looking"
+        " for a login page.\n"
+    )
+
+
+def sdk() -> str:
+    """How to get the SDK that the tests run."""
+    pins = [line.split() for line in (ROOT / "requirements-dev.txt").read_text().splitlines()]
+    [pin] = [words[0] for words in pins if words and words[0].startswith("mcp==")]
+    return f"```text\npip install {pin}\n```\n"
 
 
 def manifests_table() -> str:
