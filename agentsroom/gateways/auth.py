@@ -28,6 +28,8 @@ from agentsroom.gateways.wire import MOST_BODY, MOST_BODY_OF_STRANGERS
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_CALLS = ("/api/", "/mcp")
+"""Where requests count as calls: a page's stream is bounded as a stream."""
 _JSON = ("application/json",)
 _FORMS = ("application/x-www-form-urlencoded", "application/json", "")
 _OWN_SITE = ("same-origin", "none")
@@ -99,7 +101,7 @@ class Gate:
         g.credentials, g.principal = credentials, principal
         if audience is None or principal.kind not in audience:
             raise Forbidden("You may not do this.", hint="Sign in as the admin, in the browser.")
-        if is_for_programs():
+        if request.path.startswith(_CALLS):
             self._pace.count_call(_holder())
         is_of_a_program = credentials.by == "bearer" or (credentials.by == "nothing" and is_for_programs())
         self._check_body(is_from_a_page=not is_of_a_program)

@@ -280,7 +280,8 @@ def limits_table() -> str:
         ("the request's line", f"{wire.MOST_LINE:,} bytes", "414"),
         ("headers", f"{wire.MOST_FIELDS}, and {wire.MOST_HEAD:,} bytes in all", "431"),
         ("a body", f"{wire.MOST_BODY:,} bytes", "413, before it is read"),
-        ("a body of somebody who is not let in yet", f"{wire.MOST_BODY_OF_STRANGERS:,} bytes", "413"),
+        ("a body of somebody who is not let in yet", "none is read", "401"),
+        ("such a body at /login, with its length told", f"{wire.MOST_BODY_OF_STRANGERS:,} bytes", "413, 411"),
         ("a line and headers, from their first byte on", f"{wsgi.HEAD_S:g} s", "408"),
         ("a body", f"{wsgi.BODY_S:g} s", "408"),
         ("a new connection that says nothing", f"{wsgi.HEAD_S:g} s", "closed"),
@@ -288,10 +289,14 @@ def limits_table() -> str:
         ("a client that takes nothing of its answer", f"{wsgi.SEND_S:g} s", "closed"),
         ("wrong keys of one address", f"{pace.WRONG_KEYS} a minute", "429 instead of 401"),
         ("wrong tokens at /login of one address", f"{pace.FAILED_LOGINS} a minute", "429"),
-        ("calls to /api and /mcp with one key or login", f"{Settings().max_calls:,} a minute", "429"),
+        (
+            "requests under /api and to /mcp (calls) of one agent or login",
+            f"{Settings().max_calls:,} a minute",
+            "429",
+        ),
         ("a login link", f"{LOGIN_LINK_LIFE // HOUR} hours, one login", "401"),
         ("a browser's login", f"{LOGIN_DAYS} days", "401"),
-        ("open streams of one key or login", f"{Settings().max_streams:,}", "429"),
+        ("open streams and waiting calls of one agent or login", f"{Settings().max_streams:,}", "429"),
     ]
     return _table(("what", "limit", "beyond it"), rows)
 
