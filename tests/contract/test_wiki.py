@@ -135,3 +135,12 @@ def test_what_mcp_refuses_with_is_told_with_its_status() -> None:
         code: str(known[code][0]) in statuses.split(", ") for code, statuses in told.items()
     } == dict.fromkeys(told, True)
     assert {"session_missing", "session_unknown", "not_acceptable"} < set(told)
+
+
+def test_each_module_of_the_gateways_has_its_place_on_the_page_of_the_architecture() -> None:
+    page = (ROOT / "wiki" / "Architecture.md").read_text()
+    gateways = ROOT / "agentsroom" / "gateways"
+    modules = {
+        one.stem for one in gateways.iterdir() if one.suffix == ".py" or (one / "__init__.py").exists()
+    }
+    assert {one for one in modules if f"`{one}`" not in page} == {"__init__"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from agentsroom.core.settings import Settings
 from agentsroom.factory import create_app
@@ -42,7 +42,7 @@ def canonical(value: Any) -> str:
 
 
 def test_it_is_valid(document: Json) -> None:
-    validate(document, cls=OpenAPIV31SpecValidator)
+    assert [one.message for one in OpenAPIV31SpecValidator(document).iter_errors()] == []
 
 
 def test_each_operation_says_of_its_tool_what_mcp_lists(document: Json) -> None:

@@ -212,6 +212,7 @@ def test_a_client_that_takes_nothing_is_let_go(server: WebServer, raw: Raw) -> N
     before = server.output.count("the flood ended")
     raw.send(HEALTH.replace(b"/healthz", b"/test/flood"))
     server.wait_for("the flood ended\n" * (before + 1))
+    assert server.output.count("the flood ended") == before + 1
 
 
 def test_a_fault_before_the_first_byte_is_answered(server: WebServer, raw: Raw) -> None:
