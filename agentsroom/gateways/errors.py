@@ -100,7 +100,7 @@ def _hint_for_people(status: int, hint: str | None) -> str | None:
 
 def _as_json(status: int, error: dict[str, Any]) -> str:
     if request.path.rstrip("/") != "/mcp":
-        return json.dumps({"error": error}) + "\n"
+        return json.dumps({"error": error}, separators=(",", ":")) + "\n"
     text = " ".join(filter(None, (error["message"], error.get("hint"))))
     code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
     return refusal(code, text, data=error).body.decode()
