@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agentsroom import __version__
 from agentsroom.core.errors import AgentsRoomError, InvalidArgument, WaitTimeout
+from agentsroom.core.product import DESCRIPTION, NAME, VERSION
 from agentsroom.core.settings import load_settings
 
 if TYPE_CHECKING:
+    from agentsroom.access.service import NewKey
     from agentsroom.core.principals import Principal
     from agentsroom.runtime import Runtime
 
@@ -85,13 +86,16 @@ def _tool_group() -> click.Group:
     return root
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="agents-room")
-def cli() -> None:
-    """One place where coding agents of any repository, harness and machine meet.
+_HELP = f"""{DESCRIPTION}
 
-    An agent enters with `join` (over MCP: room_join); a person watches in the browser: `agents-room serve`.
-    """
+An agent enters with `join` (over MCP: room_join); a person watches in the browser: `{NAME} serve`.
+"""
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, help=_HELP)
+@click.version_option(VERSION, prog_name=NAME)
+def cli() -> None:
+    """Every command stands under this one."""
 
 
 def _open() -> "Runtime":
@@ -137,7 +141,7 @@ def mcp() -> None:
 @cli.command()
 def version() -> None:
     """Print the version."""
-    click.echo(__version__)
+    click.echo(VERSION)
 
 
 @cli.command("login-link")
@@ -219,19 +223,28 @@ def agent_list(as_json: bool) -> None:
     _print_rows(("id", "team_id", "name", "live_keys"), _open().database.read(store.agents), as_json)
 
 
+def _key_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Of a command that makes a key."""
+    get = click.option(
+        "--get", "field", type=click.Choice(["agent_id", "key"]), help="Print one field of the result alone."
+    )
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(get(command))
+
+
 @agent.command("create")
 @click.argument("agent_id", metavar="ID")
 @click.option("--team", "team_id", default="home", show_default=True, help="The team that it belongs to.")
 @click.option("--name", help="What people call it; without it, the id.")
-def agent_create(agent_id: str, team_id: str, name: str | None) -> None:
+@_key_options
+def agent_create(agent_id: str, team_id: str, name: str | None, as_json: bool, field: str | None) -> None:
     """Create an agent and print its key, once."""
     from agentsroom.access import service as access
 
-    def act(work: Any) -> str:
+    def act(work: Any) -> access.NewKey:
         access.create_agent(work, agent_id, team_id, name or agent_id)
-        return access.rotate_key(work, agent_id).key
+        return access.rotate_key(work, agent_id)
 
-    _print_key(agent_id, _write(act))
+    _print_key(_write(act), as_json, field)
 
 
 @agent.command("rename")
@@ -247,12 +260,12 @@ def agent_rename(agent_id: str, name: str) -> None:
 
 @agent.command("key")
 @click.argument("agent_id", metavar="ID")
-def agent_key(agent_id: str) -> None:
+@_key_options
+def agent_key(agent_id: str, as_json: bool, field: str | None) -> None:
     """Make a new key for an agent and print it, once; its older keys stop working."""
     from agentsroom.access import service as access
 
-    _print_key(agent_id, _write(lambda work: access.rotate_key(work, agent_id)).key)
-    click.echo("Its older keys work no longer.")
+    _print_key(_write(lambda work: access.rotate_key(work, agent_id)), as_json, field)
 
 
 @agent.command("revoke")
@@ -376,5 +389,13 @@ def _confirm(question: str, yes: bool) -> None:
         click.confirm(question, abort=True)
 
 
-def _print_key(agent_id: str, key: str) -> None:
-    click.echo(f"The key of {agent_id}. It is shown this once:\n\n  {key}\n")
+def _print_key(new: "NewKey", as_json: bool, field: str | None) -> None:
+    if as_json:
+        import json
+
+        click.echo(json.dumps(new._asdict()))
+    elif field is not None:
+        click.echo(getattr(new, field))
+    else:
+        text = f"The key of {new.agent_id}, shown this once; any older one of its keys works no longer:"
+        click.echo(f"{text}\n\n  export AGENTS_ROOM_KEY={new.key}\n")

@@ -18,7 +18,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wrappers import Response
 
-from agentsroom import __version__
 from agentsroom.access.pages import HOME, login_pages
 from agentsroom.access.routes import allow, public
 from agentsroom.core.database import Database
@@ -27,6 +26,7 @@ from agentsroom.core.files import shipped_folder
 from agentsroom.core.html import dom_id
 from agentsroom.core.ids import random_base62, random_session_id
 from agentsroom.core.models import Base, Event
+from agentsroom.core.product import VERSION
 from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.api import api_routes
 from agentsroom.gateways.auth import Gate, check_declared
@@ -37,6 +37,7 @@ from agentsroom.gateways.manifest.routes import manifest_routes
 from agentsroom.gateways.mcp_http import McpHttp, mcp_routes
 from agentsroom.gateways.pace import FAILED_LOGINS
 from agentsroom.gateways.running import Running, own_command
+from agentsroom.gateways.statuses import STATUSES
 from agentsroom.gateways.wire import MOST_BODY
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
@@ -121,7 +122,9 @@ def create_app(
     )
     _add_own_routes(app, store, runtime.database)
     slowed = limiter.limit(
-        f"{FAILED_LOGINS} per minute", deduct_when=lambda response: response.status_code == 401
+        f"{FAILED_LOGINS} per minute",
+        deduct_when=lambda response: response.status_code == 401,
+        error_message=STATUSES[429].message,
     )
     app.register_blueprint(login_pages(runtime.database, running.token, slowed))
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
@@ -206,7 +209,7 @@ def _secret(settings: Settings) -> str:
 
 def _build_id() -> str:
     """Changes with the release, its pages and its scripts: an open page of another build loads itself again."""
-    digest = hashlib.sha256(__version__.encode())
+    digest = hashlib.sha256(VERSION.encode())
     for folder in (shipped_folder("static"), shipped_folder("templates")):
         for path in sorted(folder.rglob("*")):
             if path.is_file():

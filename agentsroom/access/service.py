@@ -27,7 +27,9 @@ def create_team(work: Writing, team_id: str, name: str) -> TeamRow:
     """Raises InvalidArgument or Conflict."""
     _check_slug("team", team_id)
     if store.is_team_id_used(work, team_id):
-        raise Conflict(f"The team id {team_id} is in use, or was; an id is never given again.")
+        raise Conflict(
+            f"The team id {team_id} is in use, or was; an id is never given again.", hint="Choose another."
+        )
     store.insert_team(work, team_id, name)
     work.emit("team_created", team_id, name=name)
     return get_team(work, team_id)
@@ -45,9 +47,14 @@ def delete_team(work: Writing, team_id: str) -> None:
     """Raises NotFound, or Conflict while it is the default team or has agents."""
     team = get_team(work, team_id)
     if team_id == DEFAULT_TEAM:
-        raise Conflict(f"{DEFAULT_TEAM} is the default team and stays.")
+        raise Conflict(
+            f"{DEFAULT_TEAM} is the default team and stays.", hint="Rename it: agents-room team rename"
+        )
     if team.agents:
-        raise Conflict(f"The team {team_id} has {team.agents} agents; delete them first.")
+        raise Conflict(
+            f"The team {team_id} has {team.agents} agents.",
+            hint="Delete them first: agents-room agent delete",
+        )
     store.delete_team(work, team_id)
     work.emit("team_deleted", team_id)
 
@@ -65,7 +72,10 @@ def create_agent(work: Writing, agent_id: str, team_id: str, name: str) -> Agent
     _check_slug("agent", agent_id)
     get_team(work, team_id)
     if store.is_agent_id_used(work, agent_id):
-        raise Conflict(f"The agent id {agent_id} is in use, or was; an id is never given again.")
+        raise Conflict(
+            f"The agent id {agent_id} is in use, or was; an id is never given again.",
+            hint="Choose another, or give the agent that has it a new key: agents-room agent key ID",
+        )
     store.insert_agent(work, agent_id, team_id, name)
     work.emit("agent_created", team_id, agent=agent_id, name=name)
     return get_agent(work, agent_id)
@@ -83,7 +93,10 @@ def delete_agent(work: Writing, agent_id: str) -> None:
     """Its keys go with it, its sessions stay as history. Raises NotFound, or Conflict for the default agent."""
     agent = get_agent(work, agent_id)
     if agent_id == DEFAULT_AGENT:
-        raise Conflict(f"{DEFAULT_AGENT} is the agent of local processes and stays.")
+        raise Conflict(
+            f"{DEFAULT_AGENT} is the agent of local processes and stays.",
+            hint="End its keys: agents-room agent revoke",
+        )
     store.delete_agent(work, agent_id)
     work.emit("agent_deleted", agent.team_id, agent=agent_id)
 
@@ -131,7 +144,9 @@ def agent_of_key(work: Reading, key: str) -> Principal:
     right = same_secret(found.secret_hash if found else _NO_SUCH_KEY, secret)
     if found is None or not right:
         raise Unauthenticated(
-            "That key is not valid, or was revoked.", hint="agents-room agent key NAME makes a new one."
+            "That key is not valid, or was revoked.",
+            hint="agents-room agent key ID makes a new one and ends the agent's older ones; "
+            "agents-room agent create ID makes another agent, with a key of its own.",
         )
     return Principal("agent", found.team_id, found.agent_id)
 

@@ -12,6 +12,7 @@ from agentsroom.access.routes import PROGRAMS, allow, caller
 from agentsroom.core.errors import ParseError
 from agentsroom.core.jsontext import parse_strict
 from agentsroom.core.tools import Call, Result
+from agentsroom.gateways.described import base_of, described
 from agentsroom.gateways.lasting import Lasting
 from agentsroom.gateways.openapi import openapi
 from agentsroom.gateways.permits import OpenStream
@@ -39,12 +40,8 @@ def api_routes(runtime: Runtime, open_stream: OpenStream) -> Blueprint:
     @routes.get("/api/openapi.json", provide_automatic_options=False)
     @allow(*PROGRAMS)
     def describe() -> Response:
-        url = runtime.settings.url or request.host_url
-        response = Response(description(url, current_app.config["SESSION_COOKIE_NAME"]), mimetype=_JSON)
-        response.cache_control.no_cache = response.cache_control.private = True
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        cookie = current_app.config["SESSION_COOKIE_NAME"]
+        return described(description(base_of(runtime.settings), cookie), _JSON)
 
     return routes
 
@@ -67,4 +64,4 @@ def _wait(runtime: Runtime, open_stream: OpenStream, name: str, raw: bytes) -> R
 
 
 def _description(runtime: Runtime, url: str, cookie: str) -> bytes:
-    return msgspec.json.encode(openapi(runtime.registry, url.rstrip("/"), cookie))
+    return msgspec.json.encode(openapi(runtime.registry, url, cookie))

@@ -24,15 +24,15 @@ from agentsroom.gateways.headers import add_headers
 from agentsroom.gateways.hosts import Addresses, ForeignOrigin
 from agentsroom.gateways.pace import Pace
 from agentsroom.gateways.permits import Permit, Permits
-from agentsroom.gateways.wire import MOST_BODY
+from agentsroom.gateways.wire import MOST_BODY, MOST_BODY_OF_STRANGERS
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_CALLS = ("/api/", "/mcp")
+"""Where requests count as calls: a page's stream is bounded as a stream."""
 _JSON = ("application/json",)
 _FORMS = ("application/x-www-form-urlencoded", "application/json", "")
 _OWN_SITE = ("same-origin", "none")
-MOST_BODY_OF_STRANGERS = 16_384
-"""Bytes that are read from whoever is not let in yet."""
 _OWNER = Principal("admin", access.DEFAULT_TEAM, access.DEFAULT_AGENT)
 
 
@@ -101,7 +101,7 @@ class Gate:
         g.credentials, g.principal = credentials, principal
         if audience is None or principal.kind not in audience:
             raise Forbidden("You may not do this.", hint="Sign in as the admin, in the browser.")
-        if is_for_programs():
+        if request.path.startswith(_CALLS):
             self._pace.count_call(_holder())
         is_of_a_program = credentials.by == "bearer" or (credentials.by == "nothing" and is_for_programs())
         self._check_body(is_from_a_page=not is_of_a_program)
@@ -129,9 +129,7 @@ class Gate:
         if found is None and self._settings.auth == "off":
             return _OWNER
         if found is None:
-            raise Unauthenticated(
-                "Nobody gets in without a token.", hint="agents-room login-link prints a link that logs in."
-            )
+            raise Unauthenticated("Nobody gets in without a key or a login.")
         return found
 
     def open_stream(self, audience: frozenset[Kind]) -> Permit:

@@ -1,44 +1,30 @@
-"""The one renderer of errors over HTTP: a page that says what happened and what to do, or the JSON error object."""
+"""The one renderer of errors over HTTP: a page that says what happened and what to do, or the error object as JSON.
 
+At /mcp the object is the data of a JSON-RPC error, so that MCP clients show their users its text.
+"""
+
+import json
 import logging
 from typing import Any, cast
 
-from flask import Flask, Response, jsonify, make_response, render_template, request
+from flask import Flask, Response, make_response, render_template, request
 from htmx_flask.requests import HtmxAwareRequest
 from werkzeug.exceptions import HTTPException
 
-from agentsroom.core.errors import AgentsRoomError, Forbidden, NotFound, TooManyRequests, Unauthenticated
+from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.scrub import scrub_tokens
+from agentsroom.gateways.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, refusal
+from agentsroom.gateways.statuses import status_of
 
 _logger = logging.getLogger(__name__)
 
 _FOR_PROGRAMS = ("/api/", "/mcp", "/.well-known/", "/live", "/healthz")
-_ONLY_HTTP = {
-    400: (
-        "bad_request",
-        "The request is none that is taken here; the status may be another 4xx that says more.",
-    ),
-    405: ("method_not_allowed", "The address takes no such method; `Allow` names those that it takes."),
-    408: ("too_slow", "The request did not come in time."),
-    413: ("too_large", "The request is bigger than what is taken."),
-    414: ("address_too_long", "The address is longer than what is taken."),
-    415: ("unsupported_media_type", "The body is of a type that is not taken."),
-    431: ("headers_too_large", "The headers are more than what is taken."),
-    500: ("internal", "Something broke in the server; its output says more, and nothing was half-written."),
-}
-"""The codes that no error of ours has, and what each means."""
-_CODES = {one.status: one.code for one in (Unauthenticated, Forbidden, NotFound, TooManyRequests)} | {
-    status: code for status, (code, _) in _ONLY_HTTP.items()
-}
 _RETRY_S = 10
 """After how many seconds another try is worth it, where an error does not say."""
-FAULT = "Something broke in the server."
-_MESSAGES = {
-    404: ("Nothing is here.", "Look at the address, or start from the rooms."),
-    405: ("This address takes no such request.", None),
-    408: ("The request did not come in time.", "Send it again, all of it at once."),
-    413: ("That is more than is taken.", None),
-    429: ("Too many tries in a short time.", "Wait a minute, then try again."),
+_HINTS_FOR_PEOPLE = {
+    401: "agents-room login-link prints a link that logs in.",
+    404: "Look at the address, or start from the rooms.",
+    429: "Wait a minute, then try again.",
 }
 
 
@@ -47,16 +33,6 @@ def render_errors(app: Flask) -> None:
     app.register_error_handler(AgentsRoomError, _of_ours)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _of_a_fault)
-
-
-def http_errors() -> list[tuple[str, int, str]]:
-    """Code, status and meaning of each error that only HTTP has."""
-    return [(code, status, meaning) for status, (code, meaning) in _ONLY_HTTP.items()]
-
-
-def code_of(status: int) -> str:
-    """The code of an error that HTTP alone has."""
-    return _CODES.get(status) or _CODES[400 if status < 500 else 500]
 
 
 def is_for_programs() -> bool:
@@ -71,6 +47,12 @@ def wants_page() -> bool:
     return request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
 
 
+def error_object(status: int, message: str | None = None) -> dict[str, Any]:
+    """`{"code", "message", "hint"}` of an error that HTTP itself has."""
+    found = status_of(status)
+    return {"code": found.code, "message": message or found.message or found.meaning, "hint": found.hint}
+
+
 def _of_ours(error: AgentsRoomError) -> Response:
     return _render(error.status, error.as_json())
 
@@ -79,32 +61,46 @@ def _of_http(error: HTTPException) -> Response:
     status = error.code or 500
     if status < 400:
         return make_response(error.get_response())
-    message, hint = _MESSAGES.get(status, (error.description or error.name, None))
-    answer = {"code": code_of(status), "message": message}
-    rendered = _render(status, answer if hint is None else {**answer, "hint": hint})
+    says_more = error.description != type(error).description
+    told = error_object(status, error.description if says_more else None)
+    headers = error.get_response().headers
+    if allow := headers.get("Allow"):
+        told["hint"] = f"It takes {allow}."
+    rendered = _render(status, told)
     for name in ("Allow", "Retry-After"):
-        if value := error.get_response().headers.get(name):
+        if value := headers.get(name):
             rendered.headers[name] = value
     return rendered
 
 
 def _of_a_fault(error: Exception) -> Response:
     _logger.error("%s %s failed", request.method, request.path, exc_info=error)
-    hint = "The server's output says more. Try again; nothing was half-written."
-    return _render(500, {"code": code_of(500), "message": FAULT, "hint": hint})
+    return _render(500, error_object(500))
 
 
-def _render(status: int, answer: dict[str, Any]) -> Response:
+def _render(status: int, error: dict[str, Any]) -> Response:
     """An error tells what came; a token that came as an argument is not repeated."""
     if wants_page():
-        text = render_template("error.html", error=answer, status=status)
-        response = make_response(scrub_tokens(text))
+        shown = {**error, "hint": _hint_for_people(status, error.get("hint"))}
+        response = make_response(scrub_tokens(render_template("error.html", error=shown, status=status)))
     else:
-        response = jsonify(error=answer)
-        response.set_data(scrub_tokens(response.get_data(as_text=True)))
+        response = Response(scrub_tokens(_as_json(status, error)), mimetype="application/json")
     response.status_code = status
-    if "retry_after" in answer or status == 503:
-        response.headers["Retry-After"] = str(answer.get("retry_after", _RETRY_S))
+    if "retry_after" in error or status == 503:
+        response.headers["Retry-After"] = str(error.get("retry_after", _RETRY_S))
     if status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="agents-room"'
     return response
+
+
+def _hint_for_people(status: int, hint: str | None) -> str | None:
+    """What stands in the table of statuses is for programs."""
+    return _HINTS_FOR_PEOPLE.get(status, hint) if hint == status_of(status).hint else hint
+
+
+def _as_json(status: int, error: dict[str, Any]) -> str:
+    if request.path.rstrip("/") != "/mcp":
+        return json.dumps({"error": error}, separators=(",", ":")) + "\n"
+    text = " ".join(filter(None, (error["message"], error.get("hint"))))
+    code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
+    return refusal(code, text, data=error).body.decode()

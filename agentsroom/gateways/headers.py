@@ -24,8 +24,8 @@ HEADERS = {
 }
 NOT_KEPT = "no-store"
 """Cache-Control of whatever says nothing itself: an answer to a credential, an error, a redirect."""
-_ASKED_AGAIN = "no-cache, private"
-"""Of a page: the browser may keep it, and asks each time."""
+ASKED_AGAIN = "private, no-cache"
+"""Of a page, or of a document about the server: its reader may keep it, and asks each time."""
 
 
 def add_headers(response: Response) -> Response:
@@ -36,5 +36,5 @@ def add_headers(response: Response) -> Response:
     if is_page:
         response.vary.add("HX-Request")
     may_be_kept = is_page and response.status_code in (200, 304) and request.method in ("GET", "HEAD")
-    response.headers.setdefault("Cache-Control", _ASKED_AGAIN if may_be_kept else NOT_KEPT)
+    response.headers.setdefault("Cache-Control", ASKED_AGAIN if may_be_kept else NOT_KEPT)
     return response

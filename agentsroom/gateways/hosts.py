@@ -15,17 +15,29 @@ class ForeignHost(Forbidden):
 
     code = "foreign_host"
 
+    def __init__(self, port: int) -> None:
+        hint = (
+            "Use the address that the server prints, or start it with another name for it: "
+            f"AGENTS_ROOM_URL=http://NAME:{port} agents-room serve"
+        )
+        super().__init__("This host name is none of ours.", hint=hint)
+
 
 class ForeignOrigin(Forbidden):
     """The request comes from a page that is none of ours."""
 
     code = "foreign_origin"
+    usual_hint = (
+        "A client that is no browser sends no Origin and no Sec-Fetch-Site; pages of the server's other name are let in "
+        "by AGENTS_ROOM_URL=http://NAME:PORT."
+    )
 
 
 class Addresses:
     """The addresses of one server, compared letter by letter: nothing is ours that only resembles them."""
 
     def __init__(self, settings: Settings, port: int) -> None:
+        self._port = port
         here = _written("http", _local_names(settings.host), port)
         public = urlsplit(settings.url)
         there = _written(public.scheme, {public.hostname or ""}, public.port) if settings.url else set()
@@ -39,18 +51,12 @@ class Addresses:
     def check_host(self, host: str) -> None:
         """Raises ForeignHost."""
         if host.lower() not in self.hosts:
-            raise ForeignHost(
-                "This host name is none of ours.",
-                hint="Open the address that the server prints; AGENTS_ROOM_URL tells it a public name.",
-            )
+            raise ForeignHost(self._port)
 
     def check_origin(self, origin: str) -> None:
         """Raises ForeignOrigin."""
         if origin.lower() not in self.origins:
-            raise ForeignOrigin(
-                "The request comes from a page that is none of ours.",
-                hint="A client that is no browser sends no Origin; AGENTS_ROOM_URL tells the server a public name.",
-            )
+            raise ForeignOrigin("The request comes from a page that is none of ours.")
 
 
 def _local_names(host: str) -> set[str]:

@@ -1,39 +1,13 @@
 """The JSON API as OpenAPI 3.1, made from the registry: one operation a tool, with the schemas that MCP lists."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from agentsroom import __version__
+from agentsroom.core.product import DESCRIPTION, LICENCE, TITLE, VERSION
 from agentsroom.core.tools import Registry, Tool
+from agentsroom.gateways.statuses import STATUSES, Status
 
-
-class Status(NamedTuple):
-    """A status of an error."""
-
-    name: str
-    """Of the component that describes it."""
-    meaning: str
-    headers: tuple[str, ...] = ()
-
-
-STATUSES = {
-    400: Status("BadRequest", "The body is not the JSON that is read here, or a CSRF token is missing."),
-    401: Status("Unauthenticated", "No key, or one that is not valid any more.", ("WWW-Authenticate",)),
-    403: Status("Forbidden", "The caller may not do this, or the Host or Origin is none of ours."),
-    404: Status("NotFound", "No such tool, session, message, room or recipient."),
-    405: Status("MethodNotAllowed", "The address takes another method.", ("Allow",)),
-    408: Status("TooSlow", "The request did not come in time."),
-    409: Status("Conflict", "The call contradicts the state of things, which the code names."),
-    413: Status("TooLarge", "The body is bigger than what is taken."),
-    414: Status("AddressTooLong", "The request's first line is longer than what is taken."),
-    415: Status("NotJson", "The Content-Type is not application/json."),
-    422: Status("InvalidArgument", "Arguments are not what the tool takes; `problems` names each."),
-    429: Status("TooManyRequests", "Too many in a short time, or at once.", ("Retry-After",)),
-    431: Status("HeadersTooLarge", "The headers are more than what is taken."),
-    500: Status("Internal", "Something broke in the server; nothing was half-written."),
-    503: Status("Unavailable", "The store can't be used now, or the server stops.", ("Retry-After",)),
-}
-"""Every status but 200 that an operation may answer with, and what it means."""
-
+_OF_THE_API = {status: one for status, one in STATUSES.items() if one.is_of_the_api}
+"""Every status but 200 that an operation may answer with."""
 _HEADERS = {
     "Allow": ("The methods that the address takes.", "string"),
     "Retry-After": ("After how many seconds another try is worth it.", "integer"),
@@ -63,10 +37,10 @@ def openapi(registry: Registry, url: str, cookie: str) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "agents-room",
-            "summary": "One place where coding agents of any repository, harness and machine meet.",
-            "version": __version__,
-            "license": {"name": "MIT", "identifier": "MIT"},
+            "title": TITLE,
+            "summary": DESCRIPTION,
+            "version": VERSION,
+            "license": {"name": LICENCE, "identifier": LICENCE},
         },
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "servers": [{"url": url}],
@@ -79,7 +53,7 @@ def openapi(registry: Registry, url: str, cookie: str) -> dict[str, Any]:
                 name: {"description": text, "schema": {"type": kind}}
                 for name, (text, kind) in _HEADERS.items()
             },
-            "responses": {one.name: _response(one) for one in STATUSES.values()},
+            "responses": {one.name: _response(one) for one in _OF_THE_API.values()},
             "securitySchemes": _security(cookie),
         },
     }
@@ -101,7 +75,7 @@ def _operation(registry: Registry, tool: Tool) -> dict[str, Any]:
             "200": {"description": "The result.", "content": _json(registry.output_schema(tool))},
             **{
                 str(status): {"$ref": f"#/components/responses/{one.name}"}
-                for status, one in STATUSES.items()
+                for status, one in _OF_THE_API.items()
             },
         },
     }

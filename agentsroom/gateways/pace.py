@@ -40,7 +40,7 @@ class Pace:
         if not self._limiter.hit(_wrong_keys, network):
             raise TooManyRequests(
                 "Too many wrong keys came from this address.",
-                hint="A right key gets in at once. agents-room agent key NAME makes a new one.",
+                hint="A right key gets in at once; agents-room agent key ID makes a new one.",
                 retry_after=self._seconds_left(_wrong_keys, network),
             )
 

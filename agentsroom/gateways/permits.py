@@ -27,7 +27,7 @@ class Permit:
         if not self.is_let_in():
             raise Unauthenticated(
                 "The key was revoked, or the browser signed out, while the request ran.",
-                hint="agents-room agent key NAME makes a new key.",
+                hint="agents-room agent key ID makes a new key.",
             )
 
     def close(self) -> None:

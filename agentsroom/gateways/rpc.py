@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from agentsroom import __version__
 from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.product import NAME, TITLE, VERSION
 from agentsroom.gateways.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -40,7 +40,7 @@ VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 
-SERVER_INFO = {"name": "agents-room", "title": "agents-room", "version": __version__}
+SERVER_INFO = {"name": NAME, "title": TITLE, "version": VERSION}
 CAPABILITIES: dict[str, Any] = {
     "tools": {"listChanged": False},
     "resources": {"subscribe": True, "listChanged": True},

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from agentsroom.core.files import whole_file
-from agentsroom.core.settings import Settings
+from agentsroom.core.product import NAME
+from agentsroom.core.settings import PREFIX, Settings
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -50,11 +51,34 @@ def base_url(settings: Settings) -> str:
 
 
 def own_command() -> str:
-    """How a shell on this machine calls this program: its name where the PATH finds it, else its full path."""
-    beside = Path(sys.executable).with_name("agents-room")
-    if shutil.which("agents-room"):
-        return "agents-room"
-    return shlex.quote(str(beside)) if beside.exists() else f"{shlex.quote(sys.executable)} -m agentsroom"
+    """How any shell on this machine calls this program: its name where every PATH finds it, else its full path.
+
+    A virtual environment is on the PATH of those shells alone where it was activated, and the name may be another
+    installation's.
+    """
+    beside = Path(sys.executable).with_name(NAME)
+    found = Path(shutil.which(NAME) or "")
+    if not beside.exists():
+        return f"{shlex.quote(sys.executable)} -m agentsroom"
+    is_activated = sys.prefix != sys.base_prefix and found.parent == beside.parent
+    is_ours = found.is_file() and found.samefile(beside)
+    return NAME if is_ours and not is_activated else shlex.quote(str(beside))
+
+
+def shell_line(settings: Settings, *words: str) -> str:
+    """A line that any shell on this machine takes, and that means the store of these settings."""
+    variables = [f"{name}={shlex.quote(text)}" for name, text in variables_of(settings).items()]
+    return " ".join([*variables, own_command(), *map(shlex.quote, words)])
+
+
+def variables_of(settings: Settings) -> dict[str, str]:
+    """What another process on this machine needs to mean the same store; the password of a database is not told."""
+    variables = {}
+    if settings.home != Settings().home:
+        variables[f"{PREFIX}HOME"] = str(settings.home_path)
+    if settings.db and settings.database_path is not None:
+        variables[f"{PREFIX}DB"] = str(settings.database_path.absolute())
+    return variables
 
 
 def write_serve_json(settings: Settings, running: Running) -> None:

@@ -18,14 +18,21 @@ from flask import Flask
 from gevent.event import Event
 from gevent.monkey import get_original
 
-from agentsroom import __version__
 from agentsroom.access import service as access
 from agentsroom.core.backends import Backend, backend_for
 from agentsroom.core.errors import Conflict, NotWritable
 from agentsroom.core.ids import random_base62, random_session_id
 from agentsroom.core.logs import SERVER_FORMAT, log_to_stderr
+from agentsroom.core.product import NAME, VERSION
 from agentsroom.core.settings import Settings, make_home
-from agentsroom.gateways.running import Running, own_command, running_server, write_serve_json
+from agentsroom.gateways.running import (
+    Running,
+    own_command,
+    running_server,
+    shell_line,
+    variables_of,
+    write_serve_json,
+)
 from agentsroom.gateways.watching import watch_store
 from agentsroom.gateways.writing import Writer
 from agentsroom.gateways.wsgi import Server, listen
@@ -126,7 +133,7 @@ def _already_served(settings: Settings, pid: str) -> AlreadyServed:
     where = f" at {first.url}" if first is not None and str(first.pid) == pid else ""
     return AlreadyServed(
         f"A server runs on {settings.home_path} already: process {pid}{where}.",
-        hint="Use that one (agents-room login-link), end it, or set AGENTS_ROOM_HOME to another folder.",
+        hint=f"Use that one ({shell_line(settings, 'login-link')}), end it, or set AGENTS_ROOM_HOME to another folder.",
         pid=int(pid) if pid.isdigit() else None,
     )
 
@@ -155,25 +162,29 @@ def _greet(settings: Settings, runtime: Runtime, running: Running) -> None:
     link = runtime.database.write(access.create_login_link)
     new = runtime.database.write(lambda work: access.first_key(work, access.DEFAULT_AGENT))
     base = settings.url.rstrip("/") or running.url
-    click.echo(f"agents-room {__version__} serves {settings.store_name} at {base}\n")
+    click.echo(f"{NAME} {VERSION} serves {settings.store_name} at {base}\n")
     click.echo(f"Open this link in a browser; it logs in once:\n\n  {base}/login/{link}\n")
     click.echo(f"An MCP client on this machine takes this entry:\n\n  {_mcp_entry(settings)}\n")
-    if new is not None:
-        click.echo(
-            f"Over HTTP a client reaches {base}/mcp (wiki/Connect.md). The key of the agent {new.agent_id}, shown this once:"
-            f"\n\n  AGENTS_ROOM_KEY={new.key}\n"
-        )
-    else:
-        click.echo(
-            f"Over HTTP: {base}/mcp. A new key for it: {own_command()} agent key {access.DEFAULT_AGENT}\n"
-        )
+    for line in _about_keys(settings, base, new):
+        click.echo(line)
     click.echo("Ctrl+C ends the server.")
+
+
+def _about_keys(settings: Settings, base: str, new: access.NewKey | None) -> Iterator[str]:
+    """How a client gets in over HTTP; each indented line is for a shell."""
+    yield f"Over HTTP a client reaches {base}/mcp and {base}/api with the key of an agent."
+    if new is not None:
+        yield f"That of {new.agent_id}, shown this once:\n\n  export AGENTS_ROOM_KEY={new.key}\n"
+        yield f"Each further agent, by an ID of your choice, has its own: {shell_line(settings, 'agent', 'create', 'ID')}\n"
+    else:
+        line = shell_line(settings, "agent", "key", access.DEFAULT_AGENT, "--get", "key")
+        yield f"A new one for {access.DEFAULT_AGENT}, which ends its older ones:\n\n  export AGENTS_ROOM_KEY=$({line})\n"
 
 
 def _mcp_entry(settings: Settings) -> str:
     """For the `mcpServers` of a client's configuration."""
     program, *arguments = shlex.split(own_command())
     entry: dict[str, Any] = {"command": program, "args": [*arguments, "mcp"]}
-    if settings.home != Settings().home:
-        entry["env"] = {"AGENTS_ROOM_HOME": str(settings.home_path)}
+    if variables := variables_of(settings):
+        entry["env"] = variables
     return json.dumps({"mcpServers": {"agents-room": entry}})

@@ -13,6 +13,8 @@ MOST_HEAD = 32_768
 MOST_FIELDS = 100
 MOST_BODY = 4 * 2**20
 """Bytes of a body."""
+MOST_BODY_OF_STRANGERS = 16_384
+"""Bytes that are read from whoever is not let in yet."""
 
 _REQUEST = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^\x00-\x20\x7f]+) (HTTP/1\.[01])\r?\n")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\x00-\x08\x0a-\x1f\x7f]*)\r?\n")

@@ -21,7 +21,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTim
 from agentsroom.core.errors import Conflict
 from agentsroom.core.platform import most_open_files
 from agentsroom.core.settings import Settings
-from agentsroom.gateways.errors import FAULT, code_of
+from agentsroom.gateways.errors import error_object
 from agentsroom.gateways.headers import HEADERS, NOT_KEPT
 from agentsroom.gateways.lasting import WHEN_GONE
 from agentsroom.gateways.wire import MOST_BODY, MOST_LINE, HeadRefused, read_head
@@ -193,7 +193,7 @@ class Handler(WSGIHandler):
         if not isinstance(raised[1], GreenletExit | TimeoutError):
             _logger.error("%s %s failed", self.command, self.path, exc_info=raised)
             if not self.headers_sent:
-                self.socket.sendall(_answer(500, FAULT))
+                self.socket.sendall(_answer(500))
         self.close_connection = True
 
     def _end_with(self, status: int, message: str) -> None:
@@ -267,9 +267,9 @@ def listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def _answer(status: int, message: str) -> bytes:
+def _answer(status: int, message: str | None = None) -> bytes:
     """A whole answer, of a request that the application never saw or could not answer."""
-    body = json.dumps({"error": {"code": code_of(status), "message": message}}).encode() + b"\n"
+    body = json.dumps({"error": error_object(status, message)}).encode() + b"\n"
     headers = {
         **HEADERS,
         "Cache-Control": NOT_KEPT,

@@ -19,12 +19,14 @@ class UnknownMessage(AgentsRoomError):
     """No message has that id, or it is none that the session may see."""
 
     code, status = "unknown_message", 404
+    usual_hint = "msg_sent and room_history list what you see."
 
 
 class UnknownRoom(AgentsRoomError):
     """No room of the team has that name."""
 
     code, status = "unknown_room", 404
+    usual_hint = "Look at its name; whoever joins a shared room first makes it."
 
 
 class NotYourSession(AgentsRoomError):
@@ -43,6 +45,7 @@ class NotInRoom(AgentsRoomError):
     """The session is not in that room, and never was."""
 
     code, status = "not_in_room", 409
+    usual_hint = "Enter it with room_join; extra_rooms takes several."
 
 
 class NoSharedRoom(AgentsRoomError):
@@ -73,3 +76,4 @@ class NotRecipient(AgentsRoomError):
     """The message was not sent to that session."""
 
     code, status = "not_recipient", 409
+    usual_hint = "msg_recv gives the messages that were sent to you."

@@ -27,29 +27,40 @@ def inspect(target: list[str], method: str, *options: str) -> Any:
     return json.loads(found.stdout)
 
 
-def judge(target: list[str]) -> None:
-    tools = inspect(target, "tools/list")["tools"]
-    assert [tool["name"] for tool in tools][:2] == ["room_join", "room_leave"]
+def seen(target: list[str]) -> dict[str, Any]:
+    """What it shows of each thing that it can ask for."""
     called = inspect(target, "tools/call", "--tool-name", "room_who")
-    assert called["structuredContent"] == {"sessions": []}
-    resources = inspect(target, "resources/list")["resources"]
-    assert "agents-room://wiki/Home" in [one["uri"] for one in resources]
     page = inspect(target, "resources/read", "--uri", "agents-room://wiki/Home")
-    assert page["contents"][0]["text"].startswith("# ")
-    prompts = inspect(target, "prompts/list")["prompts"]
-    assert [one["name"] for one in prompts] == ["join-and-work", "review-drift", "hand-over"]
     told = inspect(target, "prompts/get", "--prompt-name", "hand-over", "--prompt-args", "to=beta")
-    assert "beta" in told["messages"][0]["content"]["text"]
+    return {
+        "tools": [tool["name"] for tool in inspect(target, "tools/list")["tools"]][:2],
+        "called": called["structuredContent"],
+        "resources": "agents-room://wiki/Home"
+        in [one["uri"] for one in inspect(target, "resources/list")["resources"]],
+        "page": page["contents"][0]["text"].partition("\n")[0],
+        "prompts": [one["name"] for one in inspect(target, "prompts/list")["prompts"]],
+        "told": "beta" in told["messages"][0]["content"]["text"],
+    }
+
+
+WANTED = {
+    "tools": ["room_join", "room_leave"],
+    "called": {"sessions": []},
+    "resources": True,
+    "page": "# agents-room",
+    "prompts": ["join-and-work", "review-drift", "hand-over"],
+    "told": True,
+}
 
 
 def test_the_inspector_works_over_http(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with WebServer(home) as server:
         key = key_of(home, "default")
-        judge([f"{server.url}/mcp", "--header", f"Authorization: Bearer {key}"])
+        assert seen([f"{server.url}/mcp", "--header", f"Authorization: Bearer {key}"]) == WANTED
 
 
 def test_the_inspector_works_over_stdio(tmp_path: Path) -> None:
     variables = {"AGENTS_ROOM_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path.cwd())}
     settings = [part for name, value in variables.items() for part in ("-e", f"{name}={value}")]
-    judge([*settings, "--", sys.executable, "-m", "agentsroom", "mcp"])
+    assert seen([*settings, "--", sys.executable, "-m", "agentsroom", "mcp"]) == WANTED

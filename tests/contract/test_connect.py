@@ -9,11 +9,11 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.conftest import is_missing
@@ -21,6 +21,7 @@ from tests.support import node
 from tests.support.asynchrony import run
 from tests.support.mcp_http import key_of
 from tests.support.server import WebServer
+from tests.support.wiki_tables import INSPECTORS_NODE
 
 PAGE = (Path(__file__).parents[2] / "wiki" / "Connect.md").read_text()
 ADDRESS = "http://127.0.0.1:8765"
@@ -117,4 +118,27 @@ def test_an_example_runs_as_it_stands(block: Block, reached: Reached, tmp_path: 
 
 def test_every_section_of_a_client_has_a_block() -> None:
     sections = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
-    assert {one.client for one in blocks("json", "toml", "sh", "python")} == set(sections[:-1])
+    others = {"A key", "Where an agent over HTTP is", "When it does not connect"}
+    assert {one.client for one in blocks("json", "toml", "sh", "python")} == set(sections) - others
+
+
+def test_the_inspector_needs_the_node_that_is_told() -> None:
+    if reason := node.why_unavailable():
+        is_missing(reason)
+    package = node.FOLDER.parent / "@modelcontextprotocol" / "inspector" / "package.json"
+    assert json.loads(package.read_text())["engines"]["node"] == f">={INSPECTORS_NODE}.0"
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_that_is_not_let_in_shows_why_and_what_to_do(
+    mode: Literal["auto", "legacy"], reached: Reached
+) -> None:
+    async def connect() -> None:
+        async with httpx2.AsyncClient(headers={"Authorization": "Bearer agt_x.y"}, timeout=20) as http:
+            transport = streamable_http_client(f"{reached.url}/mcp", http_client=http)
+            async with Client(transport, mode=mode):
+                pass
+
+    shown = pytest.RaisesExc(MCPError, match=r"That key is not valid.*agents-room agent key ID")
+    with pytest.RaisesGroup(shown, flatten_subgroups=True):
+        run(connect())

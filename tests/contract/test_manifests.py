@@ -11,11 +11,12 @@ from agentsroom import cli
 from agentsroom.gateways.manifest import overview
 from agentsroom.gateways.manifest.released import PUBLISHER_META, RELEASED
 from agentsroom.gateways.manifest.served import SERVED
-from tests.support.manifests import BASE, client_of, printed, served
+from tests.support.manifests import client_of, printed, served
 from tests.support.mcp_http import McpClient, key_of
 from tests.support.server import WebServer
 from tests.support.stdio import META, StdioServer
 from tests.support.stores import Json, Store
+from tests.support.web import BASE
 
 KINDS = [one.name for one in overview()]
 SAID: dict[str, Callable[[Json], list[Json]]] = {

@@ -17,7 +17,7 @@ from agentsroom.gateways.commands import PLACES
 from agentsroom.rooms.machine import Machine
 from agentsroom.runtime import make_registry
 from tests.support.server import WebServer
-from tests.support.wiki_tables import subclasses
+from tests.support.wiki_tables import errors, subclasses
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "wiki").glob("*.md"), *ROOT.glob("README.md")])
@@ -122,3 +122,25 @@ def test_each_error_has_a_code_of_its_own_and_says_what_happened() -> None:
     found = list(subclasses(AgentsRoomError))
     assert len({one.code for one in found}) == len(found)
     assert all(one.__doc__ and one.status in range(400, 600) for one in found)
+
+
+def test_what_mcp_refuses_with_is_told_with_its_status() -> None:
+    section = (
+        (ROOT / "wiki" / "MCP.md").read_text().partition("## When /mcp refuses")[2].partition("\n## ")[0]
+    )
+    rows = re.findall(r"^\| ([\d, ]+) \| .* \| (.+) \|$", section, re.MULTILINE)
+    known = errors()
+    told = {code: statuses for statuses, codes in rows for code in re.findall(r"`(\w+)`", codes)}
+    assert {
+        code: str(known[code][0]) in statuses.split(", ") for code, statuses in told.items()
+    } == dict.fromkeys(told, True)
+    assert {"session_missing", "session_unknown", "not_acceptable"} < set(told)
+
+
+def test_each_module_of_the_gateways_has_its_place_on_the_page_of_the_architecture() -> None:
+    page = (ROOT / "wiki" / "Architecture.md").read_text()
+    gateways = ROOT / "agentsroom" / "gateways"
+    modules = {
+        one.stem for one in gateways.iterdir() if one.suffix == ".py" or (one / "__init__.py").exists()
+    }
+    assert {one for one in modules if f"`{one}`" not in page} == {"__init__"}

@@ -9,7 +9,8 @@ from flask.testing import FlaskClient
 from werkzeug.wrappers import Response
 
 from agentsroom.access.routes import public
-from agentsroom.gateways.headers import HEADERS, POLICY
+from agentsroom.gateways.headers import ASKED_AGAIN, HEADERS, POLICY
+from agentsroom.gateways.manifest.served import SERVED
 from tests.support.stores import Store
 from tests.support.web import PAGE, RUNNING, agent_key, bearer, log_in, login_token
 
@@ -78,12 +79,22 @@ def test_nobody_keeps_what_is_for_somebody(client: FlaskClient, sqlite_store: St
 
     assert kept(f"/login/{login_token(sqlite_store)}") == "no-store", "it sets the cookie"
     log_in(client, sqlite_store)
-    assert kept("/rooms") == "no-cache, private", "the browser may, and asks each time"
+    assert kept("/rooms") == ASKED_AGAIN, "the browser may, and asks each time"
     assert kept("/live?page=/rooms") == "no-store"
     for path in ("/healthz", "/nothing", "/rooms/none", "/"):
         assert kept(path) == "no-store", path
         assert kept(path, Accept="text/html") == "no-store", path
-    assert "no-store" not in kept("/static/app.css"), "which is for everybody"
+    assert kept("/static/app.css") == "no-cache", "which is for everybody"
+
+
+def test_documents_about_the_server_are_kept_by_their_reader_alone(client: FlaskClient) -> None:
+    """OpenAPI and the manifests, whole or as 304; a refusal to give one is not kept."""
+    for path in ("/api/openapi.json", *(one.place for one in SERVED.values())):
+        given = client.get(path, headers=bearer(RUNNING.token))
+        again = client.get(path, headers={**bearer(RUNNING.token), "If-None-Match": given.headers["ETag"]})
+        assert (given.status_code, again.status_code, again.data) == (200, 304, b""), path
+        assert given.headers["Cache-Control"] == again.headers["Cache-Control"] == "private, no-cache", path
+        assert client.get(path).headers["Cache-Control"] == "no-store", path
 
 
 def test_a_page_and_its_fragment_are_kept_apart(client: FlaskClient, sqlite_store: Store) -> None:

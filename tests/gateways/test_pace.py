@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from agentsroom.access.routes import allow
 from agentsroom.factory import create_app
 from agentsroom.gateways.pace import WRONG_KEYS
+from agentsroom.gateways.wire import MOST_BODY_OF_STRANGERS
 from tests.support.stores import Store
 from tests.support.web import RUNNING, agent_key, bearer, browser_of, error_of, log_in
 
@@ -102,12 +103,34 @@ def test_calls_with_one_key_are_bounded_and_others_are_not_touched(sqlite_store:
     assert client.get(CALL, headers=another).status_code == 429, "a new key is no new start"
 
 
-def test_pages_and_wrong_keys_count_for_no_call(sqlite_store: Store) -> None:
+@pytest.mark.parametrize("path", ["/rooms", "/live?page=/rooms", "/.well-known/ai-catalog.json", "/healthz"])
+def test_pages_their_streams_and_wrong_keys_count_for_no_call(sqlite_store: Store, path: str) -> None:
     client = limited(sqlite_store, max_calls=1)
     token = bearer(RUNNING.token)
-    assert [client.get("/rooms", headers=token).status_code for _ in range(3)] == [200] * 3
+    for _ in range(3):
+        with client.get(path, headers=token) as answer:
+            assert answer.status_code == 200
     assert client.get(CALL, headers=bearer(RUNNING.token + "x")).status_code == 401
     assert client.get(CALL, headers=token).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/api/openapi.json", "/mcp", "/mcp/manifest.json", "/api/tools/room_who"])
+def test_whatever_is_asked_under_api_and_mcp_counts_as_a_call(sqlite_store: Store, path: str) -> None:
+    client = limited(sqlite_store, max_calls=1)
+    token = bearer(RUNNING.token)
+    method = "POST" if path.startswith("/api/tools") else "GET"
+    statuses = [client.open(path, method=method, headers=token, json={}).status_code for _ in range(2)]
+    assert (statuses[0] == 429, statuses[1]) == (False, 429)
+
+
+def test_the_body_of_a_stranger_is_read_at_the_login_alone_and_not_beyond_its_bound(
+    client: FlaskClient,
+) -> None:
+    body = {"data": b"a" * (MOST_BODY_OF_STRANGERS + 1)}
+    form = {"content_type": "application/x-www-form-urlencoded"}
+    assert client.post("/login", **body, **form).status_code == 413
+    for path in ("/api/tools/room_who", "/mcp", "/logout"):
+        assert client.post(path, **body, content_type="application/json").status_code == 401
 
 
 def test_no_limit_is_none(sqlite_store: Store) -> None:

@@ -12,6 +12,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from agentsroom.core.lockfile import WriteLock
@@ -54,11 +55,36 @@ def test_the_first_start_shows_the_key_once_and_each_start_a_login_link(home: Pa
         assert entry["mcpServers"]["agents-room"]["env"] == {"AGENTS_ROOM_HOME": str(home)}
         first = server.link
     with WebServer(home) as server:
-        assert "AGENTS_ROOM_KEY" not in server.output
+        assert "agt_" not in server.output
         assert "agents-room agent key default" in server.output
         assert server.link != first
         with server.connect() as connection:
             assert connection.get("/healthz") == (200, b'{"status":"ok"}\n')
+
+
+def test_a_line_of_the_greeting_does_what_it_says_in_any_shell(home: Path, tmp_path: Path) -> None:
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+
+    def paste(server: WebServer) -> str:
+        [line] = [line for line in server.output.splitlines() if "export " in line]
+        script = f'{line}\necho "$AGENTS_ROOM_KEY"'
+        done = subprocess.run(
+            ["sh", "-c", script], env=bare, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    with WebServer(home) as server:
+        first = paste(server)
+        assert first == server.key
+        assert may_ask(server, first)
+    with WebServer(home) as server:
+        second = paste(server)
+        assert (may_ask(server, first), may_ask(server, second)) == (False, True)
+
+
+def may_ask(server: WebServer, key: str) -> bool:
+    address = f"{server.url}/api/openapi.json"
+    return httpx2.get(address, headers={"Authorization": f"Bearer {key}"}).status_code == 200
 
 
 def test_serve_json_tells_where_it_runs_and_goes_with_it(home: Path) -> None:

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentsroom.gateways.auth import MOST_BODY_OF_STRANGERS
 from agentsroom.gateways.headers import HEADERS
-from agentsroom.gateways.wire import MOST_BODY, MOST_LINE
+from agentsroom.gateways.wire import MOST_BODY, MOST_BODY_OF_STRANGERS, MOST_LINE
 from tests.support.raw import Answer, Raw
 from tests.support.server import WebServer
 
@@ -224,6 +223,7 @@ def test_a_client_that_takes_nothing_is_let_go(server: WebServer, raw: Raw) -> N
     before = server.output.count("the flood ended")
     raw.send(HEALTH.replace(b"/healthz", b"/test/flood"))
     server.wait_for("the flood ended\n" * (before + 1))
+    assert server.output.count("the flood ended") == before + 1
 
 
 def test_a_fault_before_the_first_byte_is_answered(server: WebServer, raw: Raw) -> None:

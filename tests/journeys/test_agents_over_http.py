@@ -173,7 +173,7 @@ def test_clients_come_back_after_a_restart_and_a_wait_that_is_asked_again_gets_i
             say(home, alpha.session_id)
             with WebServer(home, AGENTS_ROOM_PORT=port) as second:
                 if version == "2025-11-25":
-                    with pytest.raises(MCPError, match="Session terminated"):
+                    with pytest.raises(MCPError, match="There is no such session"):
                         await alpha.call("msg_unread")
                     again = await opened.enter_async_context(agent(second, key, mode))
                     again.session_id = alpha.session_id

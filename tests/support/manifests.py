@@ -14,13 +14,12 @@ from werkzeug.test import TestResponse
 from agentsroom.cli import cli
 from agentsroom.factory import create_app
 from agentsroom.gateways.manifest.served import SERVED
-from agentsroom.gateways.running import Running
 from tests.support.stores import Json, Store
+from tests.support.web import BASE, RUNNING, bearer
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "tests" / "fixtures" / "schemas"
-BASE = "http://127.0.0.1:8765"
-RUNNING = Running(url=BASE, port=8765, pid=1, instance_id="i", token="the-token-of-serve-json")
+REPOSITORY = "https://github.com/Some-One/agents-room"
 
 
 def client_of(store: Store, **changes: Any) -> FlaskClient:
@@ -31,9 +30,7 @@ def client_of(store: Store, **changes: Any) -> FlaskClient:
 
 def ask(client: FlaskClient, path: str, **headers: str) -> TestResponse:
     """A GET with the admin's token, to the address that the server has."""
-    given = {"Authorization": f"Bearer {RUNNING.token}"} | {
-        name.replace("_", "-"): text for name, text in headers.items()
-    }
+    given = bearer(RUNNING.token) | {name.replace("_", "-"): text for name, text in headers.items()}
     return client.get(path, base_url=BASE, headers=given)
 
 
@@ -58,8 +55,8 @@ def printed(kind: str, *options: str, **environment: str) -> Json:
     return document
 
 
-def check(document: Json, schema: str, closed: tuple[str, ...] = ()) -> None:
-    """The document fits the schema; in the definitions that are closed, nothing stands that the schema does not know."""
+def misfits(document: Json, schema: str, closed: tuple[str, ...] = ()) -> list[str]:
+    """Where the document breaks the schema; in the definitions that are closed, whatever the schema does not know does."""
     rules: Json = json.loads((SCHEMAS / schema).read_text())
     definitions = rules.get("definitions") or rules.get("$defs") or {}
     for name in closed:
@@ -68,4 +65,4 @@ def check(document: Json, schema: str, closed: tuple[str, ...] = ()) -> None:
         "$id"
     ]  # the older draft knows no unevaluatedProperties
     Draft202012Validator.check_schema(rules)
-    Draft202012Validator(rules).validate(document)
+    return [f"{one.json_path}: {one.message}" for one in Draft202012Validator(rules).iter_errors(document)]

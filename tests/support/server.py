@@ -88,7 +88,7 @@ class WebServer:
     @property
     def key(self) -> str:
         """The default agent's, which the first start of a home prints."""
-        found = re.search(r"AGENTS_ROOM_KEY=(\S+)", self.output)
+        found = re.search(r"AGENTS_ROOM_KEY=(agt_\S+)", self.output)
         assert found is not None, self.output
         return found[1]
 

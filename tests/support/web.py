@@ -74,5 +74,6 @@ def json_of(response: TestResponse) -> Json:
 
 def error_of(response: TestResponse) -> str:
     """The code of the error object."""
-    code: str = json_of(response)["error"]["code"]
+    error = json_of(response)["error"]
+    code: str = error.get("data", error)["code"]  # at /mcp it is the data of a JSON-RPC error
     return code

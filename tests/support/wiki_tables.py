@@ -6,6 +6,7 @@ import pkgutil
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import fields
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -22,14 +23,14 @@ from agentsroom.core.principals import Kind
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Tool
 from agentsroom.factory import LOGIN_DAYS, create_app
-from agentsroom.gateways import auth, pace, wire, wsgi
+from agentsroom.gateways import pace, wire, wsgi
 from agentsroom.gateways.commands import PLACES
-from agentsroom.gateways.errors import http_errors
-from agentsroom.gateways.headers import HEADERS
+from agentsroom.gateways.headers import ASKED_AGAIN, HEADERS, NOT_KEPT
 from agentsroom.gateways.manifest import overview
 from agentsroom.gateways.manifest.released import RELEASED, release_of
 from agentsroom.gateways.manifest.served import SERVED, Server
-from agentsroom.gateways.openapi import STATUSES, path_of
+from agentsroom.gateways.openapi import path_of
+from agentsroom.gateways.statuses import STATUSES
 from agentsroom.gateways.wiki import wiki_resources
 from agentsroom.rooms.harnesses import HARNESSES
 from agentsroom.rooms.machine import Machine
@@ -37,6 +38,9 @@ from agentsroom.rooms.prompts import room_prompts
 from agentsroom.rooms.resources import room_resources
 from agentsroom.runtime import Runtime, make_registry
 
+ROOT = Path(__file__).parents[2]
+INSPECTORS_NODE = "22.19"
+"""As its package.json says in `engines`; a test compares."""
 CALLERS: tuple[Kind, ...] = ("agent", "admin")
 """Who comes over HTTP, a column each."""
 
@@ -70,7 +74,7 @@ def errors() -> dict[str, tuple[int, str]]:
         one.code: (one.status, (one.__doc__ or "").strip().split("\n\n")[0])
         for one in subclasses(AgentsRoomError)
     }
-    http = {code: (status, meaning) for code, status, meaning in http_errors()}
+    http = {one.code: (status, one.meaning) for status, one in STATUSES.items()}
     return {**http, **own}
 
 
@@ -83,6 +87,7 @@ def subclasses(base: type[AgentsRoomError]) -> Iterable[type[AgentsRoomError]]:
 NOT_OF_THE_API = (
     *("wait_timeout", "already_served", "port_taken", "not_writable", "bad_setting"),
     *("session_missing", "session_unknown"),
+    *(one.code for one in STATUSES.values() if not one.is_of_the_api),
 )
 """What only the command line says, and what only /mcp does."""
 
@@ -96,6 +101,7 @@ def statuses_table() -> str:
     rows = [
         (str(status), one.meaning, ", ".join(one.headers), ", ".join(codes[status]))
         for status, one in STATUSES.items()
+        if one.is_of_the_api
     ]
     return _table(("status", "meaning", "header", "codes"), rows)
 
@@ -194,6 +200,24 @@ def harnesses_table() -> str:
     return _table(("harness", "known by", "session key"), rows)
 
 
+def inspector() -> str:
+    """How to get the Inspector that the tests run."""
+    package = "@modelcontextprotocol/inspector"
+    version = json.loads((ROOT / ".ci" / "node" / "package.json").read_text())["dependencies"][package]
+    return (
+        f"The tests run version {version}, which needs Node {INSPECTORS_NODE} or newer:"
+        f" `npm install --global {package}@{version}`. Without `--stored-auth-only` it answers a wrong key by looking"
+        " for a login page.\n"
+    )
+
+
+def sdk() -> str:
+    """How to get the SDK that the tests run."""
+    pins = [line.split() for line in (ROOT / "requirements-dev.txt").read_text().splitlines()]
+    [pin] = [words[0] for words in pins if words and words[0].startswith("mcp==")]
+    return f"```text\npip install {pin}\n```\n"
+
+
 def manifests_table() -> str:
     """The five manifests: name, where it stands, what it is."""
     rows = [(f"`{name}`", "{} `{}`".format(*where.split()), what) for name, where, what in overview()]
@@ -242,7 +266,12 @@ def _route(rule: Rule, audience: frozenset[Kind]) -> tuple[str, ...]:
 
 def headers_table() -> str:
     """The headers of every answer."""
-    return _table(("header", "value"), [(f"`{name}`", f"`{value}`") for name, value in HEADERS.items()])
+    kept = (
+        f"`{NOT_KEPT}`; of pages, `/api/openapi.json` and the manifests `{ASKED_AGAIN}`, with an `ETag` of the latter"
+        " two; of `/static` `no-cache`"
+    )
+    rows = [*((f"`{name}`", f"`{value}`") for name, value in HEADERS.items()), ("`Cache-Control`", kept)]
+    return _table(("header", "value"), rows)
 
 
 def limits_table() -> str:
@@ -251,7 +280,8 @@ def limits_table() -> str:
         ("the request's line", f"{wire.MOST_LINE:,} bytes", "414"),
         ("headers", f"{wire.MOST_FIELDS}, and {wire.MOST_HEAD:,} bytes in all", "431"),
         ("a body", f"{wire.MOST_BODY:,} bytes", "413, before it is read"),
-        ("a body of somebody who is not let in yet", f"{auth.MOST_BODY_OF_STRANGERS:,} bytes", "413"),
+        ("a body of somebody who is not let in yet", "none is read", "401"),
+        ("such a body at /login, with its length told", f"{wire.MOST_BODY_OF_STRANGERS:,} bytes", "413, 411"),
         ("a line and headers, from their first byte on", f"{wsgi.HEAD_S:g} s", "408"),
         ("a body", f"{wsgi.BODY_S:g} s", "408"),
         ("a new connection that says nothing", f"{wsgi.HEAD_S:g} s", "closed"),
@@ -259,10 +289,14 @@ def limits_table() -> str:
         ("a client that takes nothing of its answer", f"{wsgi.SEND_S:g} s", "closed"),
         ("wrong keys of one address", f"{pace.WRONG_KEYS} a minute", "429 instead of 401"),
         ("wrong tokens at /login of one address", f"{pace.FAILED_LOGINS} a minute", "429"),
-        ("calls to /api and /mcp with one key or login", f"{Settings().max_calls:,} a minute", "429"),
+        (
+            "requests under /api and to /mcp (calls) of one agent or login",
+            f"{Settings().max_calls:,} a minute",
+            "429",
+        ),
         ("a login link", f"{LOGIN_LINK_LIFE // HOUR} hours, one login", "401"),
         ("a browser's login", f"{LOGIN_DAYS} days", "401"),
-        ("open streams of one key or login", f"{Settings().max_streams:,}", "429"),
+        ("open streams and waiting calls of one agent or login", f"{Settings().max_streams:,}", "429"),
     ]
     return _table(("what", "limit", "beyond it"), rows)
 

@@ -8,7 +8,7 @@ from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.settings import Settings, load_settings
 from agentsroom.core.tools import Registry
 from agentsroom.gateways.manifest.files import as_text, write_release
-from agentsroom.gateways.manifest.product import Json
+from agentsroom.gateways.manifest.parts import Json
 from agentsroom.gateways.manifest.released import RELEASED, SERVER_JSON, Release, release_of
 from agentsroom.gateways.manifest.served import SERVED, Server
 from agentsroom.gateways.running import base_url

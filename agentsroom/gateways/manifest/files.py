@@ -8,7 +8,8 @@ from pathlib import Path
 from agentsroom.core.errors import Conflict, NotWritable, ParseError
 from agentsroom.core.files import whole_file
 from agentsroom.core.jsontext import parse_strict
-from agentsroom.gateways.manifest.product import PRODUCT, Json, Manifest
+from agentsroom.core.product import NAME
+from agentsroom.gateways.manifest.parts import Json, Manifest
 from agentsroom.gateways.manifest.released import Release
 
 _FOR_EVERYBODY = 0o644
@@ -42,7 +43,7 @@ def write_release(
 def _check_ours(target: Path, document: Json) -> None:
     if target.is_file() and not _is_ours(target, document):
         raise Conflict(
-            f"{target} is there, and is no manifest of {PRODUCT}; nothing was written.",
+            f"{target} is there, and is no manifest of {NAME}; nothing was written.",
             hint="--force replaces it.",
         )
 

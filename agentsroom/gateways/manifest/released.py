@@ -6,22 +6,13 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.product import DESCRIPTION, LICENCE, NAME, TITLE, VERSION
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry
-from agentsroom.gateways.manifest.product import (
-    DESCRIPTION,
-    PRODUCT,
-    TITLE,
-    VERSION,
-    Json,
-    Manifest,
-    authorization,
-    lists,
-)
+from agentsroom.gateways.manifest.parts import Json, Manifest, authorization, lists
 from agentsroom.gateways.manifest.served import LOCAL
 
 AUTHOR = "agents-room contributors"
-LICENCE = "MIT"
 PYTHON = ">=3.11"
 SERVER_JSON_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 PUBLISHER_META = "io.modelcontextprotocol.registry/publisher-provided"
@@ -29,7 +20,7 @@ PUBLISHER_META = "io.modelcontextprotocol.registry/publisher-provided"
 BUNDLE_VERSION = "0.4"
 ENTRY_POINT = "agentsroom/gateways/mcp_stdio.py"
 
-_NAME = re.compile(r"[a-zA-Z0-9.-]{1,100}/[a-zA-Z0-9._-]{1,99}")
+_REGISTRY_NAME = re.compile(r"[a-zA-Z0-9.-]{1,100}/[a-zA-Z0-9._-]{1,99}")
 _REPOSITORY = re.compile(r"https://[a-zA-Z0-9.-]+(:[0-9]+)?(/[\w.~-]+)+/?", re.ASCII)
 _GITHUB = re.compile(r"https://github\.com/([a-zA-Z0-9-]+)/[\w.-]+/?", re.ASCII)
 _SOURCES = {"github.com": "github", "gitlab.com": "gitlab"}
@@ -70,16 +61,14 @@ def release_of(registry: Registry, repository: str | None, name: str | None) -> 
     """
     problems = {}
     if repository is not None and not _REPOSITORY.fullmatch(repository):
-        problems["--repository"] = (
-            f"{repository} came; https://github.com/OWNER/{PRODUCT} or the like is taken"
-        )
-    if name is not None and not _NAME.fullmatch(name):
-        problems["--name"] = f"{name} came; io.github.OWNER/{PRODUCT} or the like is taken"
+        problems["--repository"] = f"{repository} came; https://github.com/OWNER/{NAME} or the like is taken"
+    if name is not None and not _REGISTRY_NAME.fullmatch(name):
+        problems["--name"] = f"{name} came; io.github.OWNER/{NAME} or the like is taken"
     if problems:
         raise InvalidArgument(problems)
     at_github = _GITHUB.fullmatch(repository or "")
     owner = f"io.github.{at_github[1]}" if at_github else LOCAL
-    return Release(registry, name or f"{owner}/{PRODUCT}", repository)
+    return Release(registry, name or f"{owner}/{NAME}", repository)
 
 
 def server_json(release: Release) -> Json:
@@ -107,7 +96,7 @@ def _source(release: Release) -> Json:
 def _package() -> Json:
     return {
         "registryType": "pypi",
-        "identifier": PRODUCT,
+        "identifier": NAME,
         "version": VERSION,
         "runtimeHint": "uvx",
         "transport": {"type": "stdio"},
@@ -147,7 +136,7 @@ def bundle_manifest(release: Release) -> Json:
     """A bundle whose host has uv install what pyproject.toml asks for (MCPB 0.4); the checkout is its content."""
     return {
         "manifest_version": BUNDLE_VERSION,
-        "name": PRODUCT,
+        "name": NAME,
         "display_name": TITLE,
         "version": VERSION,
         "description": DESCRIPTION,
@@ -175,7 +164,7 @@ def _bundled_server() -> Json:
         "entry_point": ENTRY_POINT,
         "mcp_config": {
             "command": "uv",
-            "args": ["run", "--project", "${__dirname}", PRODUCT, "mcp"],
+            "args": ["run", "--project", "${__dirname}", NAME, "mcp"],
             "env": {one.variable: f"${{user_config.{one.name}}}" for one in _asked()},
         },
     }

@@ -2,12 +2,13 @@
 
 import json
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
-from agentsroom.access.routes import allow
+from agentsroom.access.routes import PROGRAMS, allow
 from agentsroom.core.settings import Settings
 from agentsroom.core.tools import Registry
-from agentsroom.gateways.manifest.product import Manifest
+from agentsroom.gateways.described import base_of, described
+from agentsroom.gateways.manifest.parts import Manifest
 from agentsroom.gateways.manifest.served import AI_CATALOG, SERVER_CARD, TOOLS, Server
 
 
@@ -16,26 +17,21 @@ def manifest_routes(registry: Registry, settings: Settings) -> Blueprint:
     routes = Blueprint("manifest", __name__)
 
     def answer(manifest: Manifest[Server]) -> Response:
-        base = (settings.url or request.host_url).rstrip("/")
-        document = manifest.make(Server(registry, base, needs_key=settings.auth == "on"))
-        response = Response(json.dumps(document), mimetype=manifest.media_type)
-        response.headers["Cache-Control"] = "private, no-cache"
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        server = Server(registry, base_of(settings), needs_key=settings.auth == "on")
+        return described(json.dumps(manifest.make(server)).encode(), manifest.media_type)
 
     @routes.get(TOOLS.place)
-    @allow("admin", "agent")
+    @allow(*PROGRAMS)
     def tools() -> Response:
         return answer(TOOLS)
 
     @routes.get(SERVER_CARD.place)
-    @allow("admin", "agent")
+    @allow(*PROGRAMS)
     def server_card() -> Response:
         return answer(SERVER_CARD)
 
     @routes.get(AI_CATALOG.place)
-    @allow("admin", "agent")
+    @allow(*PROGRAMS)
     def ai_catalog() -> Response:
         return answer(AI_CATALOG)
 

@@ -5,18 +5,9 @@ from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from agentsroom.core.product import DESCRIPTION, NAME, TITLE, VERSION
 from agentsroom.core.tools import Registry
-from agentsroom.gateways.manifest.product import (
-    DESCRIPTION,
-    NEW_KEY,
-    PRODUCT,
-    TITLE,
-    VERSION,
-    Json,
-    Manifest,
-    authorization,
-    lists,
-)
+from agentsroom.gateways.manifest.parts import NEW_KEY, Json, Manifest, authorization, lists
 from agentsroom.gateways.rpc import CAPABILITIES, INSTRUCTIONS, LEGACY_VERSIONS, MODERN_VERSION, SERVER_INFO
 
 LOCAL = "localhost"
@@ -81,7 +72,7 @@ def server_card(server: Server) -> Json:
 def ai_catalog(server: Server) -> Json:
     """One entry; the card that it leads to tells name, description and version itself (AI Catalog 0.9)."""
     entry = {
-        "identifier": f"urn:air:{_host_of(server.base)}:mcp:{PRODUCT}",
+        "identifier": f"urn:air:{_host_of(server.base)}:mcp:{NAME}",
         "type": SERVER_CARD.media_type,
         "url": f"{server.base}{SERVER_CARD.place}",
     }
@@ -90,7 +81,7 @@ def ai_catalog(server: Server) -> Json:
 
 def name_at(base: str) -> str:
     """The server's name in reverse DNS; that of an address is the same wherever it is."""
-    return ".".join(reversed(_host_of(base).split("."))) + f"/{PRODUCT}"
+    return ".".join(reversed(_host_of(base).split("."))) + f"/{NAME}"
 
 
 def _host_of(base: str) -> str:

@@ -1,19 +1,14 @@
-"""What every manifest says alike: the product, its lists and its key. The formats are served.py's and released.py's."""
+"""What manifests have in common: their lists and the key. The formats are served.py's and released.py's."""
 
 import json
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from agentsroom.core.product import NAME
 from agentsroom.core.tools import Registry
 from agentsroom.gateways.methods import describe_tools
-from agentsroom.gateways.rpc import SERVER_INFO
 
-PRODUCT = SERVER_INFO["name"]
-"""Also the name of the package and of its command."""
-TITLE = SERVER_INFO["title"]
-VERSION = SERVER_INFO["version"]
-DESCRIPTION = "One place where coding agents of any repository, harness and machine meet."
-NEW_KEY = f"{PRODUCT} agent key ID makes one, and the agent's older keys stop working"
+NEW_KEY = f"{NAME} agent create ID makes an agent and its key"
 
 Json = dict[str, Any]
 About = TypeVar("About")
