@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -110,26 +110,10 @@ def create_app(
     gate = Gate(settings, running.port, running.token, runtime.database, limiter.limiter)
     gate.guard(app)
     render_errors(app)
-    limiter.request_filter(lambda: request.blueprint != "access")  # it slows logins alone
-    build = _build_id()
-    app.jinja_env.globals.update(
-        dom_id=dom_id,
-        region=Region,
-        room_url=room_url,
-        live_url=live_url,
-        build_id=build,
-        own_command=own_command(),
-    )
     _add_own_routes(app, store, runtime.database)
-    slowed = limiter.limit(
-        f"{FAILED_LOGINS} per minute",
-        deduct_when=lambda response: response.status_code == 401,
-        error_message=STATUSES[429].message,
-    )
-    app.register_blueprint(login_pages(runtime.database, running.token, slowed))
-    app.register_blueprint(room_pages(runtime.database, runtime.machine))
+    app.register_blueprint(login_pages(runtime.database, running.token, _slowed(limiter)))
+    _add_pages(app, runtime, gate, running)
     app.register_blueprint(manifest_routes(runtime.registry, settings))
-    _add_live(app, runtime, gate, {"instanceId": running.instance_id, "buildId": build})
     app.register_blueprint(mcp_routes(McpHttp(runtime, gate.open_stream, features)))
     app.register_blueprint(api_routes(runtime, gate.open_stream))
     check_declared(app)
@@ -175,8 +159,27 @@ def _add_own_routes(app: Flask, store: Store, database: Database) -> None:
         return {"status": "ok"}
 
 
-def _add_live(app: Flask, runtime: Runtime, gate: Gate, ready: dict[str, str]) -> None:
-    """Each page that has a stream, by its endpoint."""
+def _slowed(limiter: Limiter) -> Callable[[Any], Any]:
+    """Slows a view that takes guesses at the token; those that succeed count for nothing."""
+    limiter.request_filter(lambda: request.blueprint != "access")  # the views of logins alone
+    return limiter.limit(
+        f"{FAILED_LOGINS} per minute",
+        deduct_when=lambda response: response.status_code == 401,
+        error_message=STATUSES[429].message,
+    )
+
+
+def _add_pages(app: Flask, runtime: Runtime, gate: Gate, running: Running) -> None:
+    """The domains' pages, and the stream of each that has one, by its endpoint."""
+    build = _build_id()
+    app.jinja_env.globals.update(
+        dom_id=dom_id,
+        region=Region,
+        room_url=room_url,
+        live_url=live_url,
+        build_id=build,
+        own_command=own_command(),
+    )
 
     def render(template: str, **variables: Any) -> str:
         return app.jinja_env.get_template(template).render(**variables)
@@ -186,6 +189,8 @@ def _add_live(app: Flask, runtime: Runtime, gate: Gate, ready: dict[str, str]) -
         "rooms.rooms": partial(rooms_live, parts),
         "rooms.room": partial(room_live, parts),
     }
+    ready = {"instanceId": running.instance_id, "buildId": build}
+    app.register_blueprint(room_pages(runtime.database, runtime.machine))
     app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.open_stream, ready))
 
 
