@@ -32,7 +32,8 @@ MOST_READERS = 100
 _MOST_WAITING = 256
 _BEGINS_CHANGES = ("resources/list", "resources/subscribe")
 """A legacy client that sends one of these is told of changes from then on."""
-_PATIENCE_S = 2.0  # how long calls may go on when the input has ended
+_PATIENCE_S = 5.0
+"""How long calls may go on when the input has ended; loading the store may be among it."""
 
 
 def serve_stdio() -> int:
