@@ -7,6 +7,7 @@ from agentsroom.core import platform
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.text import is_utf8
 from agentsroom.rooms.drift import ABSENT
+from agentsroom.rooms.harnesses import has_key
 from agentsroom.rooms.liveness import Identity, Judgement, Scan, judge
 from agentsroom.rooms.paths import FileSystem, Lexical
 from agentsroom.rooms.store.sessions import SessionRow
@@ -64,12 +65,10 @@ class Machine:
         recent = now - self._scanned_at < _SCAN_LIFE_S and wanted <= self._scanned_for
         if fresh or not recent or self._last_scan is None:
             known = self._scanned_for if len(self._scanned_for) < _MOST_KNOWN else frozenset()
-            self._scanned_for, self._scanned_at = (
-                known | wanted,
-                now,
-            )  # so that who asks in turn shares a scan
+            self._scanned_for = known | wanted  # so that who asks in turn shares a scan
+            self._scanned_at = now
             keys = (one.harness_key for one in self._scanned_for if one.harness_key)
-            found = platform.scan_processes(keys)
+            found = platform.scan_processes(keys, has_key)
             self._last_scan = Scan(self.host, *found)
         return self._last_scan
 

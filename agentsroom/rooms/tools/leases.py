@@ -19,7 +19,7 @@ Sha256 = Annotated[
     str,
     Meta(
         pattern=r"^([0-9a-fA-F]{64}|absent)(?!\n)$",  # Python's $ would let a last newline pass
-        description="where the file is on another host; absent: it is not there",
+        description="needed over HTTP and for files of another host; absent: no such file",
     ),
 ]
 
@@ -110,8 +110,7 @@ def _content(machine: Machine, call: Call, arguments: SeenFile) -> tuple[Wanted,
     session = _session(call, arguments.session_id)
     want = leases.wanted(session, arguments.path, machine)
     given = arguments.sha256.lower() if arguments.sha256 is not None else None
-    may_read = call.caller.process is not None or not call.database.settings.is_reached_from_beyond
-    return want, drift.content_hash(session, want, given, machine, may_read=may_read)
+    return want, drift.content_hash(call.caller, session, want, given, machine)
 
 
 def _wanted(machine: Machine, call: Call, arguments: LeaseClaim | LeaseRenew | LeasePath) -> Wanted:
