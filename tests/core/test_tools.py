@@ -1,6 +1,8 @@
 """Arguments are decoded strictly, every problem is told at once, and the published schema agrees."""
 
-from typing import Annotated, Any
+import json
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
 import jsonschema
 import pytest
@@ -21,6 +23,13 @@ class _Arguments(Arguments):
         ]
         | None
     ) = None
+
+
+class _Choices(Arguments):
+    level: Literal["low", "high", 0, 1]
+    perhaps: Annotated[Literal["low", 0], Meta(description="of something")] | None = None
+    mode: Literal["a", "b"] | None = None
+    seconds: Annotated[float, Meta(ge=0, le=25)] | None = None
 
 
 class _Result(Result):
@@ -100,6 +109,28 @@ def test_the_schema_is_an_object_and_carries_the_bounds_of_the_settings() -> Non
     assert schema["properties"]["tags"]["maxItems"] == 2
     assert schema["properties"]["tags"]["items"]["maxLength"] == 3
     assert schema["properties"]["count"] == {"type": ["integer", "null"], "minimum": 1, "maximum": 200}
+
+
+def test_texts_and_numbers_to_choose_from_stand_apart_in_the_schema() -> None:
+    tool = replace(TOOL, name="choose", arguments=_Choices)
+    schema = REGISTRY.schema(tool)
+    texts = {"type": "string", "enum": ["high", "low"]}
+    assert schema["properties"]["level"] == {"anyOf": [texts, {"type": "integer", "enum": [0, 1]}]}
+    perhaps = schema["properties"]["perhaps"]
+    assert [one["type"] for one in perhaps["anyOf"]] == ["string", "integer", "null"]
+    assert perhaps["description"] == "of something"
+    for value in ("low", 0, 1.0):
+        assert jsonschema.Draft202012Validator(schema).is_valid({"level": value, "perhaps": None})
+        decoded: Any = REGISTRY.decode(tool, json.dumps({"level": value}).encode())
+        assert decoded.level == value
+    with pytest.raises(InvalidArgument) as caught:
+        REGISTRY.decode(tool, b'{"level":2,"perhaps":"x","mode":1,"seconds":26}')
+    assert [one["problem"] for one in caught.value.data["problems"]] == [
+        '2 came; "high" or "low" or 0 or 1 is taken',
+        '"x" came; "low" or 0, or null, is taken',
+        '1 came; "a" or "b", or null, is taken',
+        "26 came; a number from 0 to 25, or null, is taken",
+    ]
 
 
 def test_an_unknown_tool_is_named() -> None:

@@ -1,6 +1,7 @@
 """The description of the JSON API: valid, and word for word what the registry and MCP say of each tool."""
 
 import json
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -42,6 +43,27 @@ def canonical(value: Any) -> str:
 
 def test_it_is_valid(document: Json) -> None:
     validate(document, cls=OpenAPIV31SpecValidator)
+
+
+def test_no_enum_mixes_kinds_which_generators_of_clients_refuse(document: Json) -> None:
+    found = [one["enum"] for one in schemas_in(document) if "enum" in one]
+    assert found
+    assert all(len({type(value) for value in values if value is not None}) == 1 for values in found)
+
+
+def test_every_argument_says_what_it_is_or_is_named_so(document: Json) -> None:
+    plain = {"subject", "body", "query", "message_id"}
+    for path, operation in operations(document).items():
+        for name, one in schema_in(operation["requestBody"])["properties"].items():
+            assert name in plain or one.get("description"), (path, name)
+
+
+def schemas_in(part: Any) -> Iterator[Json]:
+    """Every object in it."""
+    if isinstance(part, dict):
+        yield part
+    for one in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from schemas_in(one)
 
 
 def test_each_operation_says_of_its_tool_what_mcp_lists(document: Json) -> None:

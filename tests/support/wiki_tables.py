@@ -139,6 +139,8 @@ def _section(registry: Registry, tool: Tool) -> str:
 
 
 def _shape(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_shape(one) for one in schema["anyOf"] if one["type"] != "null")
     if "enum" in schema:
         return " or ".join(f"`{one}`" for one in schema["enum"] if one is not None)
     kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]

@@ -28,7 +28,7 @@ class LeaseClaim(Arguments):
     session_id: SessionId
     path: FilePath
     ttl_s: Ttl | None = None
-    mode: LeaseMode | None = None
+    mode: Annotated[LeaseMode, Meta(description="exclusive if not given")] | None = None
     idempotency_key: IdempotencyKey | None = None
 
 

@@ -17,8 +17,8 @@ from agentsroom.rooms.store.sessions import SessionRow
 from agentsroom.rooms.tools.units import (
     DEFAULT_PAGE,
     IdempotencyKey,
+    KnownRoom,
     PageSize,
-    RoomName,
     SessionId,
     reading,
     reading_for,
@@ -39,8 +39,18 @@ class MsgSend(Arguments):
     ]
     subject: Annotated[str, Meta(extra=limit("max_subject", "characters"))] | None = None
     body: Annotated[str, Meta(extra=limit("max_body_bytes", "bytes"))] | None = None
-    reply_to: MessageId | None = None
-    ttl_s: Annotated[int, Meta(ge=1, extra=limit("max_ttl_s", "seconds"))] | None = None
+    reply_to: Annotated[MessageId, Meta(description="the message_id that it answers")] | None = None
+    ttl_s: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                extra=limit("max_ttl_s", "seconds"),
+                description="so long unread, it expires; else never",
+            ),
+        ]
+        | None
+    ) = None
     idempotency_key: IdempotencyKey | None = None
 
 
@@ -73,14 +83,14 @@ class MsgSent(Arguments):
 
 class RoomHistory(Arguments):
     session_id: SessionId | None = None
-    room: RoomName | None = None
+    room: KnownRoom | None = None
     limit: PageSize | None = None
     before: Annotated[int, Meta(ge=1, le=2**53, description="next of the page before")] | None = None
 
 
 class MsgSearch(Arguments, kw_only=True):
     session_id: SessionId | None = None
-    room: RoomName | None = None
+    room: KnownRoom | None = None
     query: Annotated[str, Meta(extra=limit("max_query", "characters"))]
     limit: PageSize | None = None
 

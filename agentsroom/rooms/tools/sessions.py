@@ -17,23 +17,64 @@ from agentsroom.rooms.repository import find_repository, guess_root
 from agentsroom.rooms.results import Cap, Done, Joined, Sessions
 from agentsroom.rooms.service import rooms, sessions
 from agentsroom.rooms.service.sessions import Joining
-from agentsroom.rooms.tools.units import Label, RoomName, SessionId, Tag, reading_for, writing
+from agentsroom.rooms.tools.units import KnownRoom, Label, RoomName, SessionId, Tag, reading_for, writing
 
 
 class RoomJoin(Arguments):
-    room: RoomName | None = None
-    extra_rooms: Annotated[list[RoomName], Meta(extra=limit("max_rooms", "items"))] | None = None
-    label: Label | None = None
-    tags: Annotated[list[Tag], Meta(extra=limit("max_tags", "items"))] | None = None
-    autonomy: LevelArgument | None = None
-    harness: Label | None = None
+    room: Annotated[RoomName, Meta(description="a shared room to enter too; your default then")] | None = None
+    extra_rooms: (
+        Annotated[
+            list[RoomName], Meta(extra=limit("max_rooms", "items"), description="more shared rooms to enter")
+        ]
+        | None
+    ) = None
+    label: Annotated[Label, Meta(description="what the others call you")] | None = None
+    tags: (
+        Annotated[
+            list[Tag], Meta(extra=limit("max_tags", "items"), description="tag:<tag> finds you by them")
+        ]
+        | None
+    ) = None
+    autonomy: (
+        Annotated[LevelArgument, Meta(description="how far mail may reach you; notify if not given")] | None
+    ) = None
+    harness: Annotated[Label, Meta(description="the program that you run in")] | None = None
     harness_key: (
         Annotated[str, Meta(max_length=128, description="the harness's own id of the chat")] | None
     ) = None
-    cwd: Annotated[str, Meta(extra=limit("max_path_bytes", "bytes"))] | None = None
-    pid: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    host: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
-    repo_url: Annotated[str, Meta(min_length=1, max_length=2048)] | None = None
+    cwd: (
+        Annotated[
+            str,
+            Meta(
+                extra=limit("max_path_bytes", "bytes"),
+                description="absolute; over HTTP give it, with host, for your repository's room",
+            ),
+        ]
+        | None
+    ) = None
+    pid: Annotated[int, Meta(ge=1, le=2**31 - 1, description="of your process")] | None = None
+    host: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=255,
+                description="what `hostname` prints; over HTTP give it, so that claims meet",
+            ),
+        ]
+        | None
+    ) = None
+    repo_url: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=2048,
+                description="where git fetches from, if the server is elsewhere",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class RoomLeave(Arguments):
@@ -42,18 +83,18 @@ class RoomLeave(Arguments):
 
 class RoomLeaveRoom(Arguments):
     session_id: SessionId
-    room: RoomName
+    room: KnownRoom
 
 
 class RoomWho(Arguments):
     session_id: SessionId | None = None
-    room: RoomName | None = None
+    room: KnownRoom | None = None
 
 
 class RoomSetAutonomyCap(Arguments, kw_only=True):
     session_id: SessionId | None = None
-    room: RoomName | None = None
-    autonomy: LevelArgument
+    room: KnownRoom | None = None
+    autonomy: Annotated[LevelArgument, Meta(description="the highest that counts")]
 
 
 def _join(machine: Machine, call: Call, arguments: RoomJoin) -> Joined:
