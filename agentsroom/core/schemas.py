@@ -66,7 +66,8 @@ def _compact(schema: Any, definitions: dict[str, Any]) -> Any:
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return _compact(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+        beside = {key: value for key, value in schema.items() if key not in ("$ref", "$defs")}
+        return {**_compact(definitions[schema["$ref"].rpartition("/")[2]], definitions), **beside}
     kept = {
         key: {name: _compact(one, definitions) for name, one in value.items()}
         if key == "properties"

@@ -1,6 +1,6 @@
 """Why a message is where it is: per recipient its state, and what stands in the way of the next."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from agentsroom.core.clock import iso
 from agentsroom.core.database import Reading
@@ -9,16 +9,14 @@ from agentsroom.rooms.autonomy import Level, effective
 from agentsroom.rooms.delivery import UNREAD, State, state_at
 from agentsroom.rooms.errors import UnknownMessage
 from agentsroom.rooms.liveness import UNKNOWN, Judgement
-from agentsroom.rooms.results import Explained, Obstacle
+from agentsroom.rooms.results import Explained, Obstacle, StayReason
 from agentsroom.rooms.store import messages, sessions
 from agentsroom.rooms.store.messages import DeliveryRow
 from agentsroom.rooms.store.sessions import SessionRow
 
-Reason = Literal["none", "autonomy", "cap", "gone", "left", "wrong_room", "expired", "no_lever"]
-
 
 class Because(NamedTuple):
-    reason: Reason
+    reason: StayReason
     explanation: str
 
 
