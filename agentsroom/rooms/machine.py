@@ -1,7 +1,9 @@
-"""What the rooms ask of this machine: its name, its files, and which sessions' processes run."""
+"""What the rooms ask of this machine: its name, its files, which sessions' processes run, and which wait here."""
 
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from agentsroom.core import platform
 from agentsroom.core.errors import InvalidArgument
@@ -25,6 +27,8 @@ class Machine:
         self._last_scan: Scan | None = None
         self._scanned_for: frozenset[Identity] = frozenset()
         self._scanned_at = 0.0
+        self._waits: list[str] = []
+        self._guard = threading.Lock()
 
     def files_of(self, session: SessionRow) -> FileSystem:
         """This machine's files for its own sessions; of another host nothing is known."""
@@ -59,6 +63,22 @@ class Machine:
         identities = {one.id: _identity(one) for one in sessions}
         scan = self._scan(frozenset(identities.values()), fresh)
         return {session_id: judge(identity, scan) for session_id, identity in identities.items()}
+
+    @contextmanager
+    def waiting(self, session_id: str) -> Iterator[None]:
+        """The session waits for mail in this process meanwhile."""
+        with self._guard:
+            self._waits.append(session_id)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._waits.remove(session_id)
+
+    def who_waits(self) -> frozenset[str]:
+        """The sessions that wait for mail in this process now; of waits in others nothing is known."""
+        with self._guard:
+            return frozenset(self._waits)
 
     def _scan(self, wanted: frozenset[Identity], fresh: bool) -> Scan:
         now = time.monotonic()

@@ -148,6 +148,7 @@ class Obstacle(Result):
 class Explained(Result):
     message_id: Annotated[int, about("the one that was asked for")]
     recipients: Annotated[list[Obstacle], about("one for each session that it was stored for")]
+    explanation: Annotated[str | UnsetType, about("only without recipients: why none was found")] = UNSET
 
 
 class LeaseInfo(Result):

@@ -10,7 +10,8 @@ from msgspec import Meta
 
 from agentsroom.core.errors import InvalidArgument, UnknownTool
 from agentsroom.core.settings import Settings
-from agentsroom.core.tools import Arguments, Registry, Result, Tool, limit
+from agentsroom.core.text import counted
+from agentsroom.core.tools import Arguments, Limit, Registry, Result, Tool, limit
 
 
 class _Arguments(Arguments):
@@ -88,6 +89,17 @@ def test_a_bad_argument_is_named(raw: bytes, argument: str) -> None:
 @pytest.mark.parametrize("raw", [b"[]", b'"x"', b"1", b"null"])
 def test_arguments_that_are_no_object_are_refused(raw: bytes) -> None:
     assert list(_problems(raw)) == ["arguments"]
+
+
+def test_one_of_a_thing_is_not_told_as_several() -> None:
+    assert Limit("max_tags", "items").problem(["a", "b"], Settings(max_tags=1)) == (
+        "2 items came; at most 1 item is taken"
+    )
+    assert (
+        _problems(b'{"name":"elevenchars"}')["name"] == "11 characters came; at most 10 characters are taken"
+    )
+    assert [counted(number, "key") for number in (0, 1, 2_000)] == ["0 keys", "1 key", "2,000 keys"]
+    assert counted(2, "delivery", "deliveries") == "2 deliveries"
 
 
 def test_a_whole_float_is_a_whole_number_as_in_json_schema() -> None:

@@ -110,9 +110,11 @@ def _send(machine: Machine, call: Call, arguments: MsgSend) -> Sent:
         sent = idempotency.once(work, session.id, "msg_send", arguments.idempotency_key, arguments, Sent, act)
         return sent, session_store.recipients_of(work, sent.message_id)
 
+    waiting = machine.who_waits()
     sent, recipients = writing(call, arguments.session_id, unit)
     judged = machine.liveness_of(recipients, fresh=False)
-    return structs.replace(sent, warning=messages.send_warning(arguments.to, recipients, judged) or UNSET)
+    warning = messages.send_warning(arguments.to, recipients, judged, waiting)
+    return structs.replace(sent, warning=warning or UNSET)
 
 
 def _recv(call: Call, arguments: MsgRecv) -> Received:
@@ -125,10 +127,11 @@ def _recv(call: Call, arguments: MsgRecv) -> Received:
     return structs.replace(received, inbox=reading(call, arguments.session_id, messages.inbox))
 
 
-def _wait(call: Call, arguments: MsgWait) -> Waited:
+def _wait(machine: Machine, call: Call, arguments: MsgWait) -> Waited:
     session = reading(call, arguments.session_id, lambda _, acting: acting)
     timeout_s = waits.DEFAULT_TIMEOUT_S if arguments.timeout_s is None else arguments.timeout_s
-    return waits.wait_for_mail(call.database, call.feed, session.id, timeout_s, arguments.after or 0)
+    with machine.waiting(session.id):
+        return waits.wait_for_mail(call.database, call.feed, session.id, timeout_s, arguments.after or 0)
 
 
 def _ack(call: Call, arguments: MsgAck) -> Done:
@@ -191,7 +194,7 @@ def _why(machine: Machine, call: Call, arguments: Why) -> Explained:
         lambda work, session: explain.known_recipients(work, call.caller, session, arguments.message_id),
     )
     judged = machine.liveness_of(recipients)
-    return call.database.read(lambda work: explain.explain(work, arguments.message_id, judged))
+    return call.database.read(lambda work: explain.explain(work, call.caller, arguments.message_id, judged))
 
 
 def tools(machine: Machine) -> tuple[Tool, ...]:
@@ -220,7 +223,7 @@ def tools(machine: Machine) -> tuple[Tool, ...]:
             description="Wait for unread messages; marks nothing. Pass the cursor as after to wait for later ones.",
             arguments=MsgWait,
             result=Waited,
-            function=_wait,
+            function=partial(_wait, machine),
             toolset="rooms",
             waits=True,
             read_only=True,
