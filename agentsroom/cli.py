@@ -11,6 +11,7 @@ import click
 from agentsroom.core.errors import AgentsRoomError, InvalidArgument, WaitTimeout
 from agentsroom.core.product import DESCRIPTION, NAME, VERSION
 from agentsroom.core.settings import load_settings
+from agentsroom.core.text import counted
 
 if TYPE_CHECKING:
     from agentsroom.access.service import NewKey
@@ -276,7 +277,9 @@ def agent_revoke(agent_id: str) -> None:
 
     revoked = _write(lambda work: access.revoke_keys(work, agent_id))
     click.echo(
-        f"{revoked} keys of {agent_id} stopped working." if revoked else f"{agent_id} had no working key."
+        f"{counted(revoked, 'key')} of {agent_id} stopped working."
+        if revoked
+        else f"{agent_id} had no working key."
     )
 
 

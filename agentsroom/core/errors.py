@@ -44,13 +44,13 @@ class InvalidArgument(AgentsRoomError):
     MOST = 20
     """So many problems are told; an answer is never as long as what a stranger sends."""
 
-    def __init__(self, problems: dict[str, str]) -> None:
+    def __init__(self, problems: dict[str, str], *, hint: str | None = None) -> None:
         shown = [(argument[:100], problem[:500]) for argument, problem in islice(problems.items(), self.MOST)]
         text = "; ".join(f"{argument}: {problem}" for argument, problem in shown)
         if len(problems) > self.MOST:
             text += f"; and {len(problems) - self.MOST:,} more"
         listed = [{"argument": argument, "problem": problem} for argument, problem in shown]
-        super().__init__(text, problems=listed)
+        super().__init__(text, hint=hint, problems=listed)
 
 
 class UnknownTool(AgentsRoomError):

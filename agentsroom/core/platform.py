@@ -5,7 +5,8 @@ import hashlib
 import os
 import socket
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,11 +33,21 @@ def most_open_files() -> int:
     return wanted if soft == resource.RLIM_INFINITY else soft
 
 
+_OF_PROCESSES = ("/proc/", "/dev/fd/", "/dev/std")
+"""Links that stand here lead to what processes have open."""
+
+
 class LocalFiles:
     """The file system of this machine, for the path resolver."""
 
     def real_path(self, path: str) -> str:
-        return os.path.realpath(path)
+        """Follows no link that tells what a process does: such a path is taken by its text."""
+        found = "/"
+        for name in path.split("/"):
+            found = os.path.normpath(os.path.join(found, name))
+            if os.path.islink(found) and not f"{found}/".startswith(_OF_PROCESSES):
+                found = os.path.realpath(found)
+        return found
 
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(path)  # Path.is_dir() raises for a name too long or a folder closed to us
@@ -64,21 +75,34 @@ def sha256_of(path: str) -> str | None:
 
     Raises NotAFile for anything but a regular file, OSError when it can't be read.
     """
+    digest, size = hashlib.sha256(), 0
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with _regular_file(path) as file:
+            announced = os.fstat(file.fileno()).st_size
+            while chunk := file.read(2**20):
+                digest.update(chunk)
+                size += len(chunk)
+                if max(size, announced) > LARGEST_FILE:  # a file of the system may have no end
+                    raise NotAFile(f"is larger than {LARGEST_FILE:,} bytes, too much to compare")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with open(descriptor, "rb", buffering=0) as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+    return digest.hexdigest()
+
+
+def beginning_of(path: str, most: int) -> str:
+    """The first `most` bytes of the file as text. Raises NotAFile for anything but a regular file, or OSError."""
+    with _regular_file(path) as file:
+        return file.read(most).decode(errors="replace")
+
+
+@contextlib.contextmanager
+def _regular_file(path: str) -> Iterator[FileIO]:
+    """The file, opened without a wait for who would write into a pipe. Raises NotAFile or OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with FileIO(descriptor) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise NotAFile("is no regular file, so it has no content to compare")
-        digest, size = hashlib.sha256(), 0
-        while chunk := file.read(2**20):
-            digest.update(chunk)
-            size += len(chunk)
-            if max(size, found.st_size) > LARGEST_FILE:  # a file of the system may have no end
-                raise NotAFile(f"is larger than {LARGEST_FILE:,} bytes, too much to compare")
-        return digest.hexdigest()
+        yield file
 
 
 class ProcessScan(NamedTuple):
@@ -94,8 +118,13 @@ class ProcessScan(NamedTuple):
     """No environment but our own could be read, though there were others."""
 
 
-def scan_processes(wanted: Iterable[str]) -> ProcessScan:
-    """Looks for the wanted texts as values of environment variables; others' processes can't be read and don't count."""
+def scan_processes(
+    wanted: Iterable[str],
+    carries: Callable[[Mapping[str, str], str], bool] = lambda environment, text: (
+        text in environment.values()
+    ),
+) -> ProcessScan:
+    """Looks for the wanted texts in the environments of processes; others' can't be read and don't count."""
     looked_for = set(wanted)
     keys: dict[str, int] = {}
     started_at: dict[int, int] = {}
@@ -109,7 +138,8 @@ def scan_processes(wanted: Iterable[str]) -> ProcessScan:
                 if environment:  # a kernel thread has none
                     read.add(process.pid)
                 for key in looked_for.intersection(environment.values()):
-                    keys.setdefault(key, process.pid)
+                    if carries(environment, key):
+                        keys.setdefault(key, process.pid)
         except (psutil.NoSuchProcess, psutil.ZombieProcess):
             started_at.pop(process.pid, None)
         except (psutil.AccessDenied, OSError):

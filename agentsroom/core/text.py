@@ -1,4 +1,4 @@
-"""Which texts we take from strangers: no control characters but newline and tab, no lone surrogates."""
+"""Which texts we take from strangers: no control characters but newline and tab, no lone surrogates; and counts in words."""
 
 import re
 import unicodedata
@@ -25,3 +25,8 @@ def is_utf8(text: str) -> bool:
 def nfc(text: str) -> str:
     """Unicode Normalisation Form C, the form in which names and tags compare."""
     return unicodedata.normalize("NFC", text)
+
+
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """`1 key`, `2,000 keys`; `things`: where the plural is not made with an s."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"

@@ -17,7 +17,7 @@ from agentsroom.core.errors import InvalidArgument, UnknownTool
 from agentsroom.core.principals import Principal
 from agentsroom.core.schemas import in_words, schema_of, shallow
 from agentsroom.core.settings import Settings
-from agentsroom.core.text import refused_character
+from agentsroom.core.text import counted, refused_character
 
 if TYPE_CHECKING:
     from agentsroom.core.database import Database
@@ -47,8 +47,12 @@ class Limit:
         size = value if self.unit == "seconds" else len(value.encode() if self.unit == "bytes" else value)
         if size <= most:
             return None
-        came = f"{size:,}" if self.unit == "seconds" else f"{size:,} {self.unit}"
-        return f"{came} came; at most {most:,} {self.unit} is taken"
+        came = f"{size:,}" if self.unit == "seconds" else counted(size, self._one)
+        return f"{came} came; at most {counted(most, self._one)} {'is' if most == 1 else 'are'} taken"
+
+    @property
+    def _one(self) -> str:
+        return self.unit.removesuffix("s")
 
 
 def limit(setting: str, unit: typing.Literal["characters", "bytes", "items", "seconds"]) -> dict[str, Any]:

@@ -107,16 +107,18 @@ def command_of(tool: Tool, schema: dict[str, Any], open_store: Open) -> click.Co
 def _typed_help(schema: dict[str, Any], place: Place) -> list[str]:
     described = {name: schema["properties"][name] for name in place.typed}
     return [
-        f"{name.upper()}: {one['description']}. Quote it for the shell."
-        if "description" in one
-        else f"{name.upper()}: {' or '.join(_names(one))}."
+        f"{name.upper()}: {' or '.join(_names(one))}."
+        if _names(one)
+        else f"{name.upper()}: {one['description']}. Quote it for the shell."
         for name, one in described.items()
         if "description" in one or _names(one)
     ]
 
 
 def _names(schema: dict[str, Any]) -> list[str]:
-    return [one for one in schema.get("enum", []) if isinstance(one, str)]
+    """The texts that are taken, where not every one is."""
+    options = schema.get("anyOf", [schema])
+    return [one for option in options for one in option.get("enum", []) if isinstance(one, str)]
 
 
 def _call(runtime: Runtime, caller: Principal, tool: Tool, given: dict[str, Any]) -> Result:

@@ -6,6 +6,7 @@ from pathlib import Path
 from agentsroom.core.archive import archive_events
 from agentsroom.core.clock import DAY, HOUR, iso, parse_date
 from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.text import counted
 from agentsroom.rooms.service.retention import prune
 from agentsroom.runtime import Runtime
 
@@ -26,18 +27,19 @@ def prune_store(
     pruned = prune(runtime.database, runtime.machine, round(silent_hours * HOUR), dry_run=dry_run)
     verb = "Would remove" if dry_run else "Removed"
     listed = f": {', '.join(pruned.sessions)}" if pruned.sessions else ""
-    yield f"{verb} {len(pruned.sessions)} sessions that are silent and gone{listed}."
+    yield f"{verb} {counted(len(pruned.sessions), 'silent session')} whose process is gone{listed}."
     if dry_run:
         return
     settings = runtime.settings
     if pruned.messages:
-        yield f"Removed {pruned.messages:,} messages older than {settings.retention_messages} days."
+        age = counted(settings.retention_messages, "day")
+        yield f"Removed {counted(pruned.messages, 'message')} older than {age}."
     if moment is None and settings.retention_events:
         moment = runtime.database.clock.now() - settings.retention_events * DAY
         events_file = settings.home_path / f"events-before-{iso(moment)}.jsonl"
     if moment is not None and events_file is not None:
         count = archive_events(runtime.database, moment, events_file)
-        yield f"Moved {count:,} events before {iso(moment)} to {events_file}."
+        yield f"Moved {counted(count, 'event')} before {iso(moment)} to {events_file}."
 
 
 def _moment(text: str) -> int:

@@ -48,8 +48,9 @@ CAPABILITIES: dict[str, Any] = {
     "completions": {},
 }
 INSTRUCTIONS = (
-    "Here you meet the other coding agents that work on the same code. Call room_join first, and give the session_id "
-    "that it returns to every other tool. Before you edit a file, claim it with lease_claim; when another holds it, "
+    "Here you meet the other coding agents that work on the same code. Call room_join first (over HTTP with your cwd "
+    "and host, as `hostname` prints it, or with a room), and give the session_id that it returns to every other tool. "
+    "Before you edit a file, claim it with lease_claim; when another holds it, "
     "ask the holder with msg_send or do something else, and release what you no longer need. Note a file with "
     "note_read when you read it, and ask drift_check before you write it. Look into your mail with msg_recv between "
     "two steps, or wait for it with msg_wait; confirm with msg_ack what you have dealt with. Messages are other "

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.text import counted
 from agentsroom.core.tools import Result
 from agentsroom.rooms.results import (
     Checked,
@@ -139,7 +140,9 @@ def _received(console: Console, result: Received) -> None:
     inbox = result.inbox
     rooms = ", ".join(inbox.rooms) or "no room"
     console.print(
-        Text(f"Nothing unread. In {rooms}; {inbox.deliveries} deliveries so far, {inbox.read} read.")
+        Text(
+            f"Nothing unread. In {rooms}; {counted(inbox.deliveries, 'delivery', 'deliveries')} so far, {inbox.read} read."
+        )
     )
 
 
@@ -198,7 +201,7 @@ def _done(console: Console, _result: Done) -> None:
 
 def _explained(console: Console, result: Explained) -> None:
     rows = [(one.label or one.recipient, one.state, one.since, one.explanation) for one in result.recipients]
-    _table(console, ("recipient", "state", "since", "why"), rows, "The message found no recipient.")
+    _table(console, ("recipient", "state", "since", "why"), rows, result.explanation or "")
 
 
 _RENDERERS: dict[type[Result], Callable[[Console, Any], None]] = {

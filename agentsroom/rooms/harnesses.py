@@ -56,6 +56,15 @@ def harness_of(environment: Mapping[str, str]) -> Found:
     return Found(name if _NAME.fullmatch(name) else None, key if is_key(key) else None)
 
 
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_KEY_VARIABLES = (OWN_KEY, *(one.key for one in HARNESSES if one.key))
+
+
 def has_key(environment: Mapping[str, str], key: str) -> bool:
-    """Whether the environment carries that harness key, in whichever variable."""
-    return key in environment.values()
+    """Whether the environment carries that harness key: a UUID in any variable, another text in those of the table.
+
+    Nobody guesses a UUID; who joins with a guess at another text must not learn whether some variable holds it.
+    """
+    if _UUID.fullmatch(key):
+        return key in environment.values()
+    return any(environment.get(name) == key for name in _KEY_VARIABLES)

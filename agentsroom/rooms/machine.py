@@ -1,12 +1,15 @@
-"""What the rooms ask of this machine: its name, its files, and which sessions' processes run."""
+"""What the rooms ask of this machine: its name, its files, which sessions' processes run, and which wait here."""
 
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from agentsroom.core import platform
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.text import is_utf8
 from agentsroom.rooms.drift import ABSENT
+from agentsroom.rooms.harnesses import has_key
 from agentsroom.rooms.liveness import Identity, Judgement, Scan, judge
 from agentsroom.rooms.paths import FileSystem, Lexical
 from agentsroom.rooms.store.sessions import SessionRow
@@ -24,6 +27,8 @@ class Machine:
         self._last_scan: Scan | None = None
         self._scanned_for: frozenset[Identity] = frozenset()
         self._scanned_at = 0.0
+        self._waits: list[str] = []
+        self._guard = threading.Lock()
 
     def files_of(self, session: SessionRow) -> FileSystem:
         """This machine's files for its own sessions; of another host nothing is known."""
@@ -59,17 +64,31 @@ class Machine:
         scan = self._scan(frozenset(identities.values()), fresh)
         return {session_id: judge(identity, scan) for session_id, identity in identities.items()}
 
+    @contextmanager
+    def waiting(self, session_id: str) -> Iterator[None]:
+        """The session waits for mail in this process meanwhile."""
+        with self._guard:
+            self._waits.append(session_id)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._waits.remove(session_id)
+
+    def who_waits(self) -> frozenset[str]:
+        """The sessions that wait for mail in this process now; of waits in others nothing is known."""
+        with self._guard:
+            return frozenset(self._waits)
+
     def _scan(self, wanted: frozenset[Identity], fresh: bool) -> Scan:
         now = time.monotonic()
         recent = now - self._scanned_at < _SCAN_LIFE_S and wanted <= self._scanned_for
         if fresh or not recent or self._last_scan is None:
             known = self._scanned_for if len(self._scanned_for) < _MOST_KNOWN else frozenset()
-            self._scanned_for, self._scanned_at = (
-                known | wanted,
-                now,
-            )  # so that who asks in turn shares a scan
+            self._scanned_for = known | wanted  # so that who asks in turn shares a scan
+            self._scanned_at = now
             keys = (one.harness_key for one in self._scanned_for if one.harness_key)
-            found = platform.scan_processes(keys)
+            found = platform.scan_processes(keys, has_key)
             self._last_scan = Scan(self.host, *found)
         return self._last_scan
 

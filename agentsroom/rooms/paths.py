@@ -58,7 +58,8 @@ def resolve(path: str, cwd: str | None, repo_root: str | None, system: FileSyste
         raise InvalidArgument({"path": "is empty; the path of a file or folder is taken"})
     if not path.startswith("/") and cwd is None:
         raise InvalidArgument(
-            {"path": "is relative, and the session joined without a cwd; an absolute path is taken"}
+            {"path": "is relative, and the session joined without a cwd; an absolute path is taken"},
+            hint="Give the absolute path, or call room_join again with cwd and host, and the harness_key of before.",
         )
     joined = posixpath.join(cwd or "/", path)
     absolute = "/" + system.real_path(joined).lstrip("/")

@@ -6,6 +6,11 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from agentsroom.core import platform
+
+_LONGEST_POINTER = 8_192
+"""Bytes; a path has at most half as many."""
+
 
 class Repository(NamedTuple):
     """A checkout and the repository that it is of."""
@@ -30,12 +35,16 @@ def find_repository(cwd: str) -> Repository | None:
 def _main_worktree(folder: Path, marker: Path) -> Path:
     """A linked worktree's `.git` is a file that points into the main one's .git/worktrees; a submodule's does not."""
     try:
-        pointer = marker.read_text(errors="replace").removeprefix("gitdir:").strip()
-        common = (folder / pointer / "commondir").read_text(errors="replace").strip()
-    except (OSError, ValueError):  # ValueError: it holds a NUL
+        pointer = _text_of(marker).removeprefix("gitdir:").strip()
+        common = _text_of(folder / pointer / "commondir").strip()
+    except (OSError, ValueError, platform.NotAFile):  # ValueError: it holds a NUL
         return folder
     git_folder = (folder / pointer / common).resolve()
     return git_folder.parent if git_folder.name == ".git" else folder
+
+
+def _text_of(path: Path) -> str:
+    return platform.beginning_of(str(path), _LONGEST_POINTER)
 
 
 def repository_name(url: str) -> str:

@@ -1,6 +1,8 @@
 """Arguments are decoded strictly, every problem is told at once, and the published schema agrees."""
 
-from typing import Annotated, Any
+import json
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
 import jsonschema
 import pytest
@@ -8,7 +10,8 @@ from msgspec import Meta
 
 from agentsroom.core.errors import InvalidArgument, UnknownTool
 from agentsroom.core.settings import Settings
-from agentsroom.core.tools import Arguments, Registry, Result, Tool, limit
+from agentsroom.core.text import counted
+from agentsroom.core.tools import Arguments, Limit, Registry, Result, Tool, limit
 
 
 class _Arguments(Arguments):
@@ -21,6 +24,13 @@ class _Arguments(Arguments):
         ]
         | None
     ) = None
+
+
+class _Choices(Arguments):
+    level: Literal["low", "high", 0, 1]
+    perhaps: Annotated[Literal["low", 0], Meta(description="of something")] | None = None
+    mode: Literal["a", "b"] | None = None
+    seconds: Annotated[float, Meta(ge=0, le=25)] | None = None
 
 
 class _Result(Result):
@@ -81,6 +91,17 @@ def test_arguments_that_are_no_object_are_refused(raw: bytes) -> None:
     assert list(_problems(raw)) == ["arguments"]
 
 
+def test_one_of_a_thing_is_not_told_as_several() -> None:
+    assert Limit("max_tags", "items").problem(["a", "b"], Settings(max_tags=1)) == (
+        "2 items came; at most 1 item is taken"
+    )
+    assert (
+        _problems(b'{"name":"elevenchars"}')["name"] == "11 characters came; at most 10 characters are taken"
+    )
+    assert [counted(number, "key") for number in (0, 1, 2_000)] == ["0 keys", "1 key", "2,000 keys"]
+    assert counted(2, "delivery", "deliveries") == "2 deliveries"
+
+
 def test_a_whole_float_is_a_whole_number_as_in_json_schema() -> None:
     decoded: Any = REGISTRY.decode(TOOL, b'{"name":"a","count":10.0}')
     assert decoded.count == 10
@@ -100,6 +121,28 @@ def test_the_schema_is_an_object_and_carries_the_bounds_of_the_settings() -> Non
     assert schema["properties"]["tags"]["maxItems"] == 2
     assert schema["properties"]["tags"]["items"]["maxLength"] == 3
     assert schema["properties"]["count"] == {"type": ["integer", "null"], "minimum": 1, "maximum": 200}
+
+
+def test_texts_and_numbers_to_choose_from_stand_apart_in_the_schema() -> None:
+    tool = replace(TOOL, name="choose", arguments=_Choices)
+    schema = REGISTRY.schema(tool)
+    texts = {"type": "string", "enum": ["high", "low"]}
+    assert schema["properties"]["level"] == {"anyOf": [texts, {"type": "integer", "enum": [0, 1]}]}
+    perhaps = schema["properties"]["perhaps"]
+    assert [one["type"] for one in perhaps["anyOf"]] == ["string", "integer", "null"]
+    assert perhaps["description"] == "of something"
+    for value in ("low", 0, 1.0):
+        assert jsonschema.Draft202012Validator(schema).is_valid({"level": value, "perhaps": None})
+        decoded: Any = REGISTRY.decode(tool, json.dumps({"level": value}).encode())
+        assert decoded.level == value
+    with pytest.raises(InvalidArgument) as caught:
+        REGISTRY.decode(tool, b'{"level":2,"perhaps":"x","mode":1,"seconds":26}')
+    assert [one["problem"] for one in caught.value.data["problems"]] == [
+        '2 came; "high" or "low" or 0 or 1 is taken',
+        '"x" came; "low" or 0, or null, is taken',
+        '1 came; "a" or "b", or null, is taken',
+        "26 came; a number from 0 to 25, or null, is taken",
+    ]
 
 
 def test_an_unknown_tool_is_named() -> None:

@@ -1,6 +1,7 @@
 """The description of the JSON API: valid, and word for word what the registry and MCP say of each tool."""
 
 import json
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -43,6 +44,28 @@ def canonical(value: Any) -> str:
 
 def test_it_is_valid(document: Json) -> None:
     assert [one.message for one in OpenAPIV31SpecValidator(document).iter_errors()] == []
+
+
+def test_no_enum_mixes_kinds_which_generators_of_clients_refuse(document: Json) -> None:
+    found = [one["enum"] for one in schemas_in(document) if "enum" in one]
+    assert found
+    mixed = [values for values in found if len({type(one) for one in values if one is not None}) != 1]
+    assert mixed == []
+
+
+def test_every_argument_says_what_it_is_or_is_named_so(document: Json) -> None:
+    plain = {"subject", "body", "query", "message_id"}
+    for path, operation in operations(document).items():
+        for name, one in schema_in(operation["requestBody"])["properties"].items():
+            assert name in plain or one.get("description"), (path, name)
+
+
+def schemas_in(part: Any) -> Iterator[Json]:
+    """Every object in it."""
+    if isinstance(part, dict):
+        yield part
+    for one in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from schemas_in(one)
 
 
 def test_each_operation_says_of_its_tool_what_mcp_lists(document: Json) -> None:

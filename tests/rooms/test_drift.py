@@ -1,10 +1,9 @@
 """Drift: a file against what the session saw, and whose leases overlap the time between."""
 
 import hashlib
+import json
 import os
-from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -12,8 +11,8 @@ from agentsroom.core import platform
 from agentsroom.core.clock import iso
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.drift import Verdict, judge
-from agentsroom.runtime import Runtime
 from tests.support.stores import Seat, Store
+from tests.support.ways import WAYS
 
 
 @pytest.fixture
@@ -56,36 +55,39 @@ def test_a_session_elsewhere_gives_the_hash_itself(store: Store) -> None:
 
 
 @pytest.mark.rule("R126")
-@pytest.mark.parametrize(
-    ("beyond", "is_read"),
-    [
-        ({}, True),
-        ({"url": "http://localhost:8765"}, True),
-        ({"host": "192.0.2.1"}, False),
-        ({"url": "https://rooms.example.org"}, False),
-        ({"proxies": 1}, False),
-    ],
-)
-def test_files_are_read_for_callers_of_this_machine_alone(
-    sqlite_store: Store, beyond: dict[str, Any], is_read: bool
-) -> None:
-    (sqlite_store.folder / "n.py").write_text("one")
-    settings = replace(sqlite_store.settings, **beyond)
-    with closing(Runtime(settings, clock=sqlite_store.clock)) as runtime:
-        store = replace(sqlite_store, settings=settings, runtime=runtime)
-        over_http = store.join(store.agent(), host=platform.host_name(), cwd=str(store.folder))
-        local = store.join(store.local())
-        digest = hashlib.sha256(b"one").hexdigest()
-        assert local("note_read", path="n.py") == {"hash": digest}
-        assert over_http("note_read", path="n.py", sha256=digest) == {"hash": digest}
-        for tool in ("note_read", "drift_check"):
-            for path in ("n.py", "missing.py", "."):
-                if is_read and path != ".":
-                    over_http(tool, path=path)
-                else:
-                    with pytest.raises(InvalidArgument) as refused:
-                        over_http(tool, path=path)
-                    assert is_read or "sha256" in refused.value.message
+@pytest.mark.parametrize("way", ["service", "api", "mcp"])
+@pytest.mark.parametrize("tool", ["note_read", "drift_check"])
+def test_over_http_no_file_is_read_and_none_is_told_of(sqlite_store: Store, way: str, tool: str) -> None:
+    """Whatever stands at the path, the refusal is the same."""
+    store = sqlite_store
+    (store.folder / "n.py").write_text("one")
+    (store.folder / "link").symlink_to("n.py")
+    os.mkfifo(store.folder / "pipe")
+    (store.folder / "closed").mkdir(mode=0)
+    call = WAYS[way](store).call
+    seat = store.join(store.agent(), host=platform.host_name(), cwd=str(store.folder))
+    answers = []
+    for path in ("n.py", "missing.py", ".", "link", "pipe", "closed/x", "x" * 300, "/etc/passwd"):
+        raw = json.dumps({"session_id": seat.id, "path": path}).encode()
+        answers.append(call(tool, raw, seat.caller))
+    assert all(one == answers[0] for one in answers)
+    error = answers[0][1]["error"]
+    assert (error["code"], len(error["problems"])) == ("invalid_argument", 1)
+    assert error["problems"][0]["argument"] == "sha256"
+    assert "sha256sum FILE" in error["hint"]
+    assert store.rows("baselines") == []
+
+
+@pytest.mark.rule("R126")
+def test_the_caller_counts_not_who_joined(store: Store) -> None:
+    (store.folder / "n.py").write_text("one")
+    digest = hashlib.sha256(b"one").hexdigest()
+    local = store.join(store.local())
+    over_http = replace(local, caller=store.agent())
+    with pytest.raises(InvalidArgument, match="sha256"):
+        over_http("note_read", path="n.py")
+    assert over_http("note_read", path="n.py", sha256=digest) == {"hash": digest}
+    assert local.drift("n.py")["severity"] == "SAFE"
 
 
 @pytest.mark.rule("R126")

@@ -69,6 +69,36 @@ def test_an_expired_one_says_since_when_and_a_read_one_that_nothing_is_in_the_wa
     assert why(reader, message)["reason"] == "none"
 
 
+@pytest.mark.rule("R82")
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        ("*", ["* found nobody", "no other session was"]),
+        ("tag:api", ["the tag api"]),
+        ("file:src/*.go", ["a live lease on src/*.go"]),
+    ],
+)
+def test_a_message_that_found_nobody_says_what_was_looked_for_where_and_when(
+    store: Store, to: str, words: list[str]
+) -> None:
+    sender = store.join(store.agent(), room="front", extra_rooms=["desk"])
+    message, sent_at = sender.send(to)["message_id"], iso(store.clock.now())
+    store.clock.forward(60)
+    later = store.join(store.agent(), room="front", tags=["api"])
+    told = sender("why", message_id=message)
+    assert told["recipients"] == []
+    for word in (*words, sent_at, "shared:front", "shared:desk"):
+        assert word in told["explanation"]
+    assert "explanation" not in sender("why", message_id=sender.send(later.id)["message_id"])
+
+
+@pytest.mark.rule("R82")
+def test_a_message_from_no_room_found_nobody(store: Store) -> None:
+    sender = store.join(store.agent())
+    told = sender("why", message_id=sender.send("*")["message_id"])
+    assert "in no room" in told["explanation"]
+
+
 @pytest.mark.rule("R83")
 def test_only_parties_and_the_admin_are_told(store: Store) -> None:
     sender, reader, bystander = (store.join() for _ in range(3))

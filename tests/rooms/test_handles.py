@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.errors import AgentsRoomError, InvalidArgument
 from agentsroom.core.principals import Principal
 from agentsroom.rooms.errors import NotYourSession, SessionLeft, UnknownSession
 from tests.support.stores import Seat, Store
@@ -175,3 +175,49 @@ def test_no_argument_names_another_sender(store: Store, argument: str) -> None:
     sender.send("*")
     (message,) = reader.receive()
     assert (message["sender"], message["sender_label"]) == (sender.id, "alpha")
+
+
+def hint_of(seat: Seat, tool: str, **arguments: object) -> str:
+    """What the refusal says to do next."""
+    with pytest.raises(AgentsRoomError) as refused:
+        seat(tool, **arguments)
+    return refused.value.hint or ""
+
+
+def test_who_acts_for_another_is_told_to_join_and_to_send(store: Store) -> None:
+    theirs = store.join(store.add_agent("mara"), room="front")
+    stranger = store.agent()
+    hint = hint_of(Seat(store, stranger, theirs.id, {}), "msg_recv")
+    assert "room_join" in hint
+    assert "msg_send" in hint
+    assert store.join(stranger, room="front").send(theirs.id)["recipients"] == 1
+
+
+def test_who_has_left_is_told_how_to_come_back_and_who_writes_to_it_to_look_around(store: Store) -> None:
+    seat, sender = store.join(store.agent(), harness_key=KEY, room="front"), store.join(room="front")
+    seat("room_leave")
+    assert "harness_key of before" in hint_of(seat, "msg_recv")
+    assert "room_who" in hint_of(sender, "msg_send", to=seat.id, body="x")
+    assert store.join(store.agent(), harness_key=KEY, room="front").id == seat.id
+    assert sender.send(seat.id)["recipients"] == 1
+
+
+def test_who_names_a_room_that_it_is_not_in_is_told_how_to_enter_it(store: Store) -> None:
+    seat = store.join(store.agent(), harness_key=KEY, room="front")
+    store.join(store.local(), room="desk")
+    assert "room_who" in hint_of(seat, "room_history", room="attic")
+    assert "room_join" in hint_of(seat, "room_history", room="attic")
+    assert "extra_rooms" in hint_of(seat, "room_history", room="desk")
+    assert "cwd" in hint_of(seat, "room_history", room=f"dir:{store.folder.name}")
+    store.join(store.agent(), harness_key=KEY, extra_rooms=["desk"])
+    assert seat("room_history", room="desk")["messages"] == []
+    assert "session_id" in hint_of(store.join(store.agent()), "room_history")
+
+
+def test_who_gives_a_relative_path_without_a_cwd_is_told_to_give_either(store: Store) -> None:
+    seat = store.join(store.agent(), harness_key=KEY, room="front")
+    hint = hint_of(seat, "lease_claim", path="a.py")
+    assert "absolute path" in hint
+    assert "cwd and host" in hint
+    store.join(store.agent(), harness_key=KEY, cwd="/r", host="h1")
+    assert seat.claim("a.py")["lease"]["path"] == "/r/a.py"

@@ -52,3 +52,10 @@ def test_what_can_be_a_key(text: str, fits: bool) -> None:
 def test_a_key_is_a_whole_value_whatever_its_variable() -> None:
     assert has_key({"ANYTHING": KEY}, KEY)
     assert not has_key({"ANYTHING": KEY + "x", KEY: "value"}, KEY)
+
+
+@pytest.mark.rule("R48")
+def test_a_key_that_could_be_guessed_is_looked_for_where_keys_stand_alone() -> None:
+    assert not has_key({"PASSWORD": "a-guess-at-it", "HOME": "/home/mara"}, "a-guess-at-it")
+    for name in (OWN_KEY, "OPENCODE_SESSION_ID"):
+        assert has_key({name: "ses_4f1d0c"}, "ses_4f1d0c")

@@ -153,9 +153,13 @@ def test_one_host_and_path_meet_whatever_the_repositories(store: Store) -> None:
 @pytest.mark.rule("R114")
 def test_sessions_that_named_no_host_are_on_one(store: Store) -> None:
     one, other, named = store.join(store.agent()), store.join(store.agent()), store.join()
-    assert one.claim("/r/a.py")["ok"] is True
+    assert "without host" in one.claim("/r/a.py")["warning"]
     assert other.claim("/r/a.py")["reason"] == "held_exclusive"
-    assert named.claim("/r/a.py")["ok"] is True
+    assert "warning" not in named.claim("/r/a.py")
+    url = "https://code.example.org/door"
+    placed = store.join(store.agent(), cwd="/r/door", repo_url=url)
+    assert "warning" not in placed.claim("a.py")
+    assert "without host" in placed.claim("/elsewhere/a.py")["warning"]
 
 
 @pytest.mark.rule("R115")

@@ -58,6 +58,13 @@ def test_a_session_lives_as_long_as_a_process_has_its_key(store: Store) -> None:
 
 
 @pytest.mark.rule("R48")
+def test_no_guess_at_a_value_of_an_environment_is_confirmed(store: Store) -> None:
+    with process(A_PASSWORD="guessable-word"):
+        guess = store.join(store.agent(), harness_key="guessable-word")
+        assert liveness(store, guess) == ("unknown", None)
+
+
+@pytest.mark.rule("R48")
 def test_a_part_of_a_value_is_no_key(store: Store) -> None:
     key = str(uuid.uuid4())
     with process(SOME_HARNESS_ID=f"{key}-2"):

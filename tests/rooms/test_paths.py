@@ -62,6 +62,17 @@ def test_links_are_followed_where_the_files_are_ours(store: Store) -> None:
     assert path_of(theirs, "link/../b.py") == str(store.folder / "b.py")
 
 
+@pytest.mark.rule("R101")
+@pytest.mark.skipif(not os.path.islink("/proc/self/cwd"), reason="no process tells its links here")
+@pytest.mark.parametrize("path", ["/proc/self/cwd/a.py", "/dev/fd/0", "/proc/self/exe"])
+def test_what_a_process_does_is_not_told_by_where_its_links_lead(store: Store, path: str) -> None:
+    (store.folder / "there").symlink_to("/proc")
+    seat = store.join(store.agent(), host=store.runtime.machine.host, cwd=str(store.folder))
+    assert path_of(seat, path) == path
+    assert path_of(seat, f"there/..{path}") == path
+    assert path_of(seat, path.replace("/proc", "there", 1)) == path
+
+
 @pytest.mark.rule("R102")
 @pytest.mark.parametrize(
     "path",

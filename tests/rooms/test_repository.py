@@ -1,5 +1,6 @@
 """Repositories: found by `.git` alone, named by the main worktree, compared whatever way their address is written."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_outside_any_repository_none_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "gitdir: nowhere", "\x00\xff", "gitdir: ."])
 def test_a_broken_pointer_still_marks_a_repository(tmp_path: Path, content: str) -> None:
     (tmp_path / ".git").write_text(content)
+    assert find_repository(str(tmp_path)) == Repository(str(tmp_path), tmp_path.name)
+
+
+def test_a_pointer_to_a_pipe_or_a_long_file_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "commondir")
+    (tmp_path / ".git").write_text("gitdir: .")
+    assert find_repository(str(tmp_path)) == Repository(str(tmp_path), tmp_path.name)
+    (tmp_path / "commondir").unlink()
+    (tmp_path / "commondir").write_text(" " * 20_000 + "/elsewhere/.git")
     assert find_repository(str(tmp_path)) == Repository(str(tmp_path), tmp_path.name)
 
 

@@ -13,6 +13,7 @@ from agentsroom.rooms.selectors import (
     parse_selector,
 )
 from tests.support.stores import Store
+from tests.support.waiting import Waiting
 
 
 def test_a_selector_is_read_once_into_what_it_means() -> None:
@@ -198,6 +199,22 @@ def test_the_warning_names_who_is_gone_and_whom_nothing_signals(store: Store) ->
     assert "quiet" in second
     assert "absent" not in sender.send(quiet.id)["warning"]
     assert "Gone: absent" in sender.send(gone.id)["warning"]
+
+
+@pytest.mark.rule("R68")
+def test_who_waits_is_signalled_and_not_in_the_warning(store: Store) -> None:
+    sender, reader, quiet = store.join(), store.join(label="reader"), store.join(label="quiet")
+    wait = Waiting(store.runtime.feed, lambda: reader("msg_wait", timeout_s=25))
+    sent = sender.send("*", "here")
+    assert "quiet" in sent["warning"]
+    assert "reader" not in sent["warning"]
+    assert [one["body"] for one in wait.answer()["messages"]] == ["here"]
+    quiet("room_leave")
+    assert "reader" in sender.send("*", "after the wait")["warning"]
+    reader.receive()
+    wait = Waiting(store.runtime.feed, lambda: reader("msg_wait", timeout_s=25))
+    assert "warning" not in sender.send(reader.id, "again")
+    assert len(wait.answer()["messages"]) == 1
 
 
 @pytest.mark.rule("R65")

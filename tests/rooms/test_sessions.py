@@ -11,7 +11,7 @@ from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.errors import NotInRoom, SessionLeft
 from tests.support.at_once import at_once
 from tests.support.git import repository
-from tests.support.stores import Seat, Store
+from tests.support.stores import Json, Seat, Store
 
 KEY = "2b50133e-0000-4000-8000-00000000000a"
 
@@ -125,6 +125,36 @@ def test_joining_again_keeps_what_it_does_not_give(store: Store) -> None:
     assert described(store, changed)["label"] == "beta"
     assert described(store, changed)["cwd"] == "/w/b"
     assert set(changed.joined["rooms"]) == {"dir:a", "dir:b", "shared:front"}
+
+
+@pytest.mark.rule("R3", "R114")
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, ["in no room", "cwd", "host", "with room"]),
+        ({"host": "h1"}, ["in no room"]),
+        ({"cwd": "/w/a"}, ["without host", "hostname"]),
+        ({"cwd": "/w/a", "room": "front"}, ["without host"]),
+        ({"cwd": "/w/a", "room": "front", "autonomy": "wake"}, ["cap of shared:front", "without host"]),
+        ({"cwd": "/w/a", "host": "h1"}, []),
+        ({"cwd": "/w/a", "repo_url": "https://code.example.org/door"}, []),
+        ({"room": "front"}, []),
+    ],
+)
+def test_who_does_not_say_where_it_is_is_told_what_that_costs(
+    store: Store, given: Json, words: list[str]
+) -> None:
+    store.join(room="front")
+    store.call("room_set_autonomy_cap", store.admin(), room="front", autonomy="hold")
+    joined = store.join(store.agent(), **given).joined
+    assert ("warning" in joined) is bool(words)
+    assert all(word in joined["warning"] for word in words)
+
+
+@pytest.mark.rule("R114")
+def test_what_a_session_said_before_counts_when_it_joins_again(store: Store) -> None:
+    store.join(store.agent(), harness_key=KEY, cwd="/w/a", host="h1")
+    assert "warning" not in store.join(store.agent(), harness_key=KEY).joined
 
 
 @pytest.mark.rule("R19")

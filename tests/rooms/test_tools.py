@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.schemas import schema_of
 from tests.support.stores import Seat, Store
 
 SMALLEST: dict[str, dict[str, Any]] = {
@@ -65,6 +66,17 @@ def test_every_tool_of_the_rooms_is_tried_here(seat: Seat) -> None:
 @pytest.mark.parametrize("tool", SMALLEST)
 def test_the_smallest_call_of_each_tool_works(seat: Seat, tool: str) -> None:
     assert isinstance(seat.store.call(tool, seat.caller, **arguments_of(seat, tool)), dict)
+
+
+@pytest.mark.parametrize("tool", SMALLEST)
+def test_each_field_of_an_answer_says_what_it_is_but_not_to_agents(seat: Seat, tool: str) -> None:
+    registry = seat.store.runtime.registry
+    assert "description" not in json.dumps(registry.output_schema(registry.get(tool))["properties"])
+    waiting = [schema_of(registry.get(tool).result)]
+    for schema in waiting:
+        for one in schema["properties"].values():
+            assert one["description"], one
+            waiting += [part for part in (one, one.get("items", {})) if "properties" in part]
 
 
 @pytest.mark.rule("R133")

@@ -3,12 +3,12 @@
 import importlib
 import json
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import click
 from werkzeug.routing import Rule
@@ -20,8 +20,9 @@ from agentsroom.cli import EXIT_CODES, cli
 from agentsroom.core.clock import HOUR
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.principals import Kind
+from agentsroom.core.schemas import kinds_of, schema_of
 from agentsroom.core.settings import PREFIX, Settings
-from agentsroom.core.tools import Registry, Tool
+from agentsroom.core.tools import Registry, Result, Tool
 from agentsroom.factory import LOGIN_DAYS, create_app
 from agentsroom.gateways import pace, wire, wsgi
 from agentsroom.gateways.commands import PLACES
@@ -136,21 +137,67 @@ def _section(registry: Registry, tool: Tool) -> str:
         )
         for name, one in schema["properties"].items()
     ]
-    gives = ", ".join(
-        f"`{name}`" + ("" if name in registry.output_schema(tool).get("required", ()) else "?")
-        for name in registry.output_schema(tool)["properties"]
-    )
     table = _table(("argument", "takes", "what it is"), rows)
-    return f"### {tool.name}\n\n{tool.description}\n\n{table}\nGives {gives or 'an empty object'}.\n"
+    gives = _fields(tool.result) if tool.result.__struct_fields__ else "It gives an empty object.\n"
+    return f"### {tool.name}\n\n{tool.description}\n\n{table}\n{gives}"
+
+
+def values_reference() -> str:
+    """A section for each kind of value that stands inside what tools give: its fields."""
+    found = dict.fromkeys(one for tool in _tools() for one in _values_in(tool.result))
+    return "\n".join(f"### {one.__name__}\n\n{one.__doc__}\n\n{_fields(one)}" for one in found)
+
+
+def _fields(result: type[Result]) -> str:
+    """A table of the fields of a result, or of a value in it."""
+    schema = schema_of(result)
+    hints = get_type_hints(result)
+    rows = [
+        (
+            f"`{name}`" + ("" if name in schema["required"] else "?"),
+            _given(one, hints[name]),
+            one.get("description", ""),
+        )
+        for name, one in schema["properties"].items()
+    ]
+    return _table(("gives", "type", "what it is"), rows)
+
+
+def _given(schema: dict[str, Any], hint: Any) -> str:
+    """What a field of a result is, with a link to the section of the value in it."""
+    kinds = kinds_of(schema)
+    value = next(_values_of(hint), None)
+    if value is not None:
+        link = f"[{value.__name__}](#{value.__name__.lower()})"
+        text = f"list of {link}" if "array" in kinds else link
+    else:
+        text = "object" if "object" in kinds else _shape(schema)
+    return text + (" or null" if "null" in kinds else "")
+
+
+def _values_in(result: type[Result]) -> Iterator[type[Result]]:
+    for hint in get_type_hints(result).values():
+        yield from _values_of(hint)
+
+
+def _values_of(hint: Any) -> Iterator[type[Result]]:
+    if isinstance(hint, type) and issubclass(hint, Result):
+        yield hint
+    for one in get_args(hint):
+        yield from _values_of(one)
 
 
 def _shape(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_shape(one) for one in schema["anyOf"] if one["type"] != "null")
     if "enum" in schema:
         return " or ".join(f"`{one}`" for one in schema["enum"] if one is not None)
     kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
     kind = next(one for one in kinds if one != "null")
     if kind == "array":
         return f"list of {_shape(schema['items'])}" + _bound(schema, "maxItems", "up to {} of them")
+    if kind == "boolean":
+        return "true or false"
     if kind == "string":
         return "text" + _bound(schema, "maxLength", "up to {} characters")
     least, most = schema.get("minimum"), schema.get("maximum")

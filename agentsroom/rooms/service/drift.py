@@ -4,6 +4,7 @@ from agentsroom.core.clock import iso
 from agentsroom.core.database import Reading, Writing
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.feed import last_event_id
+from agentsroom.core.principals import Principal
 from agentsroom.rooms.drift import ABSENT, Severity, judge
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.results import Drift, Noted
@@ -12,27 +13,29 @@ from agentsroom.rooms.store import leases as store
 from agentsroom.rooms.store.leases import BaselineRow, HeldRow
 from agentsroom.rooms.store.sessions import SessionRow
 
-_GIVE_IT = "so give what sha256sum says of the file there, or absent"
-
 
 def content_hash(
-    session: SessionRow, want: Wanted, given: str | None, machine: Machine, *, may_read: bool
+    caller: Principal, session: SessionRow, want: Wanted, given: str | None, machine: Machine
 ) -> str:
-    """The hash that the caller gives, else that of the file, read on this machine.
+    """The hash that the caller gives, else that of the file, which is read for a process of this machine alone.
 
-    `may_read`: whether files are read for the caller here. Raises InvalidArgument when no hash is given and the file
-    is not to be read here, or can't be.
+    Raises InvalidArgument when no hash is given and the file is not to be read, or can't be. Who may not have it read
+    is told nothing of it, not even whether it is there.
     """
     if given is not None:
         return given
+    if caller.process is None:
+        raise _missing("over HTTP no file is read for you")
     if not machine.is_host_of(session):
-        where = session.host or "a host that it did not name"
-        raise InvalidArgument({"sha256": f"is missing; the session is on {where}, {_GIVE_IT}"})
-    if not may_read:
-        raise InvalidArgument(
-            {"sha256": f"is missing; this server reads no files for callers over HTTP, {_GIVE_IT}"}
-        )
+        raise _missing(f"the session is on {session.host or 'a host that it did not name'}")
     return machine.hash_of(want.place.path)
+
+
+def _missing(because: str) -> InvalidArgument:
+    return InvalidArgument(
+        {"sha256": f"is missing; {because}, so the hash of the file's content is needed"},
+        hint="Give as sha256 what `sha256sum FILE` prints (`shasum -a 256 FILE` on macOS), or absent without a file.",
+    )
 
 
 def note(work: Writing, session: SessionRow, want: Wanted, content: str) -> Noted:

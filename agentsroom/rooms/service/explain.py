@@ -1,6 +1,8 @@
 """Why a message is where it is: per recipient its state, and what stands in the way of the next."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
+
+from msgspec import UNSET
 
 from agentsroom.core.clock import iso
 from agentsroom.core.database import Reading
@@ -9,16 +11,15 @@ from agentsroom.rooms.autonomy import Level, effective
 from agentsroom.rooms.delivery import UNREAD, State, state_at
 from agentsroom.rooms.errors import UnknownMessage
 from agentsroom.rooms.liveness import UNKNOWN, Judgement
-from agentsroom.rooms.results import Explained, Obstacle
+from agentsroom.rooms.results import Explained, Obstacle, StayReason
+from agentsroom.rooms.selectors import Holders, Tagged, parse_selector
 from agentsroom.rooms.store import messages, sessions
-from agentsroom.rooms.store.messages import DeliveryRow
+from agentsroom.rooms.store.messages import DeliveryRow, MessageRow
 from agentsroom.rooms.store.sessions import SessionRow
-
-Reason = Literal["none", "autonomy", "cap", "gone", "left", "wrong_room", "expired", "no_lever"]
 
 
 class Because(NamedTuple):
-    reason: Reason
+    reason: StayReason
     explanation: str
 
 
@@ -49,11 +50,28 @@ def _check_party(work: Reading, caller: Principal, session: SessionRow | None, m
         )
 
 
-def explain(work: Reading, message_id: int, judged: dict[str, Judgement]) -> Explained:
+def explain(work: Reading, caller: Principal, message_id: int, judged: dict[str, Judgement]) -> Explained:
     """Each recipient's state and obstacle; `judged`: liveness of the recipients that are still known."""
-    return Explained(
-        message_id=message_id,
-        recipients=[_obstacle(work, one, judged) for one in messages.deliveries_of(work, message_id)],
+    recipients = [_obstacle(work, one, judged) for one in messages.deliveries_of(work, message_id)]
+    message = messages.find_message(work, caller.team_id, message_id)
+    nobody = _nobody_found(work, message) if message is not None and not recipients else UNSET
+    return Explained(message_id=message_id, recipients=recipients, explanation=nobody)
+
+
+def _nobody_found(work: Reading, message: MessageRow) -> str:
+    rooms = messages.rooms_of_message(work, message.id)
+    if not rooms:
+        return f"The sender was in no room at {iso(message.created_at)}, so {message.selector} found nobody."
+    match parse_selector(message.selector):
+        case Tagged(tag):
+            what = f"session with the tag {tag}"
+        case Holders(glob):
+            what = f"session with a live lease on {glob}"
+        case _:
+            what = "session"
+    return (
+        f"{message.selector} found nobody: at {iso(message.created_at)} no other {what} was in the "
+        f"sender's rooms, {', '.join(rooms)}. Who came later finds the message in their history alone."
     )
 
 

@@ -12,6 +12,8 @@ from agentsroom.rooms.store.sessions import SessionRow
 
 _MOST_SHOWN = 100
 _MOST_MEANT = 5
+_COME_BACK = "Call room_join, and use the session_id that it returns: the same one where it gets the harness_key of before."
+_SEE_WHO_IS_HERE = "It comes back only by joining again. room_who lists who is here."
 
 
 def acting(work: Reading, caller: Principal, session_id: str) -> SessionRow:
@@ -23,10 +25,10 @@ def acting(work: Reading, caller: Principal, session_id: str) -> SessionRow:
     if not may_act(caller, session):
         raise NotYourSession(
             f"The session {session_id} belongs to another: you may not act for it.",
-            hint="Call room_join for a session of your own.",
+            hint="Call room_join, and use the session_id that it returns; msg_send reaches this one.",
             session_id=session_id,
         )
-    return _present(session)
+    return _present(session, _COME_BACK)
 
 
 def visible(work: Reading, caller: Principal, session_id: str) -> SessionRow:
@@ -34,7 +36,7 @@ def visible(work: Reading, caller: Principal, session_id: str) -> SessionRow:
 
     Raises UnknownSession or SessionLeft.
     """
-    return _present(_known(work, caller, session_id))
+    return _present(_known(work, caller, session_id), _SEE_WHO_IS_HERE)
 
 
 def _known(work: Reading, caller: Principal, session_id: str) -> SessionRow:
@@ -44,11 +46,11 @@ def _known(work: Reading, caller: Principal, session_id: str) -> SessionRow:
     return session
 
 
-def _present(session: SessionRow) -> SessionRow:
+def _present(session: SessionRow, hint: str) -> SessionRow:
     if session.left_at is not None:
         raise SessionLeft(
             f"The session {session.id} has left.",
-            hint="Call room_join; with the same harness key it comes back under the same id.",
+            hint=hint,
             session_id=session.id,
         )
     return session

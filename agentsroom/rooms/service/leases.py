@@ -71,7 +71,7 @@ def claim(
         holder=session.id,
         holders=_each_once([session.id, *(one.lease.session_id for one in held)]),
         reason=None,
-        warning=_star_warning(want.place.path) or UNSET,
+        warning=_warning(want) or UNSET,
     )
 
 
@@ -220,9 +220,13 @@ def _each_once(ids: list[str]) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def _star_warning(path: str) -> str | None:
-    return (
-        "The path of a claim is literal: * in it stands for itself, not for other files."
-        if "*" in path
-        else None
-    )
+def _warning(want: Wanted) -> str:
+    parts = []
+    if "*" in want.place.path:
+        parts.append("The path of a claim is literal: * in it stands for itself, not for other files.")
+    if want.claim.host is None and want.claim.repo_key is None:
+        parts.append(
+            "You joined without host: this claim meets only those of others without host. "
+            "Join again with host (what `hostname` prints)."
+        )
+    return " ".join(parts)

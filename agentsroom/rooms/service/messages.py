@@ -120,20 +120,27 @@ def _holders(work: Reading, session: SessionRow, glob: str) -> list[SessionRow]:
     return list(found.values())
 
 
-def send_warning(to: str, recipients: list[SessionRow], judged: dict[str, Judgement]) -> str | None:
-    """What the sender should know: nobody found, recipients that are gone, recipients that nothing will signal.
+def send_warning(
+    to: str, recipients: list[SessionRow], judged: dict[str, Judgement], waiting: frozenset[str]
+) -> str | None:
+    """What the sender should know: nobody found, recipients that are gone, recipients that nothing may signal.
 
-    No harness has a lever or hooks in this release, so nothing signals anybody.
+    `waiting`: who waited for mail in this process when it was sent. No harness has a lever or hooks in this release,
+    so a wait is all that gives a signal.
     """
     if not recipients:
         return f"Stored, but {to} found nobody: no session will be given this message."
-    gone = [one.name for one in recipients if judged[one.id].liveness == "gone"]
-    quiet = [one.name for one in recipients if judged[one.id].liveness != "gone"]
+    unaware = [one for one in recipients if one.id not in waiting]
+    gone = [one.name for one in unaware if judged[one.id].liveness == "gone"]
+    quiet = [one.name for one in unaware if judged[one.id].liveness != "gone"]
     parts = []
     if gone:
         parts.append(f"Gone: {_named(gone)}; stored until they come back.")
     if quiet:
-        parts.append(f"Nothing will signal {_named(quiet)}: the message waits for their next msg_recv.")
+        parts.append(
+            f"Nothing will signal {_named(quiet)}, unless a msg_wait of theirs runs in another process: "
+            "the message waits for their next msg_recv."
+        )
     return " ".join(parts)
 
 

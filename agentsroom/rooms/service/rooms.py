@@ -44,7 +44,11 @@ def get_named(work: Reading, team_id: str, given: str) -> RoomRow:
         raise InvalidArgument({"room": f"{given!r} came; a room's name is taken"})
     room = find_named(work, team_id, given)
     if room is None:
-        raise UnknownRoom(f"room: no room of the team {team_id} is called {given!r}.", room=given)
+        raise UnknownRoom(
+            f"room: no room of the team {team_id} is called {given!r}.",
+            hint="room_who lists the rooms of each session that you see. room_join makes a shared room: give it as room.",
+            room=given,
+        )
     return room
 
 
@@ -63,15 +67,24 @@ def room_meant(work: Reading, caller: Principal, session: SessionRow | None, giv
     if given is None:
         if session is None or session.default_room_id is None:
             raise RoomRequired(
-                "Which room? The call gives none, and no session with a default room.", hint="Give room."
+                "Which room? The call gives none, and no session with a default room.",
+                hint="Give room, or the session_id of a session that is in one.",
             )
         return store.room(work, session.default_room_id)
     room = get_named(work, caller.team_id, given)
     if session is not None and not store.is_in_room(work, session.id, room.id):
-        raise NotInRoom(f"room: the session {session.id} is not in {room.name}.", room=room.name)
+        raise _not_in(f"the session {session.id} is not in {room.name}", room)
     if session is None and room not in rooms_seen_by(work, caller):
-        raise NotInRoom(f"room: no session of yours is in {room.name}.", room=room.name)
+        raise _not_in(f"no session of yours is in {room.name}", room)
     return room
+
+
+def _not_in(problem: str, room: RoomRow) -> NotInRoom:
+    if room.name.startswith(_AUTOMATIC):
+        hint = "Call room_join with a cwd in that repository or folder."
+    else:
+        hint = "Call room_join with it in extra_rooms, and with the harness_key of before to stay the same session."
+    return NotInRoom(f"room: {problem}.", hint=hint, room=room.name)
 
 
 def set_cap(work: Writing, caller: Principal, session_id: str | None, given: str | None, level: Level) -> Cap:

@@ -69,8 +69,12 @@ def join(work: Writing, caller: Principal, joining: Joining) -> Joined:
     names = [room.name for room in present]
     work.emit("session_joined", session.team_id, session=session.id, rooms=names, label=session.label)
     level = effective(Level(session.autonomy), _caps(present))
-    warning = _level_warning(joining.autonomy, Level(session.autonomy), level, present)
-    return Joined(session_id=session.id, rooms=names, autonomy=level.label, warning=warning or UNSET)
+    warnings = (
+        _level_warning(joining.autonomy, Level(session.autonomy), level, present),
+        _place_warning(session, present),
+    )
+    warning = " ".join(one for one in warnings if one) or UNSET
+    return Joined(session_id=session.id, rooms=names, autonomy=level.label, warning=warning)
 
 
 def _rooms_to_enter(work: Writing, team_id: str, joining: Joining) -> list[RoomRow]:
@@ -163,10 +167,25 @@ def _caps(present: list[RoomRow]) -> list[int]:
 def _level_warning(given: Level | None, stored: Level, level: Level, present: list[RoomRow]) -> str | None:
     if given is not None and given < stored:
         text = f"autonomy stays {stored.label}: joining again raises it, and only the operator lowers it, by a room's cap"
-        return text if level == stored else f"{text}; now {level.label}, the lowest cap of its rooms"
+        return f"{text}." if level == stored else f"{text}; now {level.label}, the lowest cap of its rooms."
     if level < stored and given is not None:
         capped = next(room.name for room in present if room.cap == level)
-        return f"autonomy is {level.label}, not {given.label}: the cap of {capped} is {level.label}"
+        return f"autonomy is {level.label}, not {given.label}: the cap of {capped} is {level.label}."
+    return None
+
+
+def _place_warning(session: SessionRow, present: list[RoomRow]) -> str | None:
+    """What keeps the session from the others, since it did not say where it is."""
+    if not present:
+        return (
+            "You are in no room: you reach nobody, and nobody reaches you. "
+            "Join again with cwd and host (what `hostname` prints), or with room."
+        )
+    if session.cwd is not None and session.host is None and session.repo_url is None:
+        return (
+            "You joined without host: your room is named after the last folder of cwd alone, and your claims meet only "
+            "those of others without host. Join again with host too (what `hostname` prints)."
+        )
     return None
 
 

@@ -7,4 +7,4 @@ from agentsroom.rooms.tools import leases, messages, sessions
 
 def room_tools(machine: Machine) -> tuple[Tool, ...]:
     """Every tool of the set `rooms`."""
-    return (*sessions.tools(machine), *messages.tools(machine), *leases.tools(machine))
+    return tuple(make(machine) for make in (*sessions.TOOLS, *messages.TOOLS, *leases.TOOLS))

@@ -6,12 +6,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from agentsroom.core.database import Writing
-from agentsroom.core.tools import Arguments, Call, Tool, limit
+from agentsroom.core.tools import Arguments, Call, limit
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.results import Checked, Claimed, Done, Drift, LeaseMode, Leases, Noted, Renewed
 from agentsroom.rooms.service import drift, handles, idempotency, leases
 from agentsroom.rooms.service.leases import Wanted
 from agentsroom.rooms.store.sessions import SessionRow
+from agentsroom.rooms.tools.declare import tool
 from agentsroom.rooms.tools.units import FilePath, IdempotencyKey, SessionId, reading, writing
 
 Ttl = Annotated[int, Meta(ge=1, extra=limit("max_lease_s", "seconds"), description="3600 if not given")]
@@ -19,7 +20,7 @@ Sha256 = Annotated[
     str,
     Meta(
         pattern=r"^([0-9a-fA-F]{64}|absent)(?!\n)$",  # Python's $ would let a last newline pass
-        description="where the file is on another host; absent: it is not there",
+        description="needed over HTTP and for files of another host; absent: no such file",
     ),
 ]
 
@@ -28,7 +29,7 @@ class LeaseClaim(Arguments):
     session_id: SessionId
     path: FilePath
     ttl_s: Ttl | None = None
-    mode: LeaseMode | None = None
+    mode: Annotated[LeaseMode, Meta(description="exclusive if not given")] | None = None
     idempotency_key: IdempotencyKey | None = None
 
 
@@ -53,8 +54,13 @@ class SeenFile(Arguments):
     sha256: Sha256 | None = None
 
 
-def _claim(machine: Machine, call: Call, arguments: LeaseClaim) -> Claimed:
-    want = _wanted(machine, call, arguments)
+@tool("Claim a path")
+def lease_claim(call: Call, arguments: LeaseClaim, machine: Machine) -> Claimed:
+    """Claim a file, or a folder with all in it, before you edit.
+
+    ok false: somebody holds it, and holder says who. Claiming it again renews.
+    """
+    want = _wanted(call, arguments, machine)
 
     def unit(work: Writing, session: SessionRow) -> Claimed:
         act = partial(leases.claim, work, session, want, arguments.mode, arguments.ttl_s)
@@ -72,49 +78,60 @@ def _claim(machine: Machine, call: Call, arguments: LeaseClaim) -> Claimed:
     return writing(call, arguments.session_id, unit)
 
 
-def _renew(machine: Machine, call: Call, arguments: LeaseRenew) -> Renewed:
-    want = _wanted(machine, call, arguments)
+@tool("Renew a lease", idempotent=True)
+def lease_renew(call: Call, arguments: LeaseRenew, machine: Machine) -> Renewed:
+    """Let your lease run its full time again."""
+    want = _wanted(call, arguments, machine)
     ttl_s = arguments.ttl_s
     return writing(call, arguments.session_id, lambda work, session: leases.renew(work, session, want, ttl_s))
 
 
-def _release(machine: Machine, call: Call, arguments: LeasePath) -> Done:
-    want = _wanted(machine, call, arguments)
+@tool("Release a lease")
+def lease_release(call: Call, arguments: LeasePath, machine: Machine) -> Done:
+    """End your lease on a path."""
+    want = _wanted(call, arguments, machine)
     writing(call, arguments.session_id, lambda work, session: leases.release(work, session, want))
     return Done()
 
 
-def _check(machine: Machine, call: Call, arguments: LeasePath) -> Checked:
-    want = _wanted(machine, call, arguments)
+@tool("Check a path", read_only=True, idempotent=True)
+def lease_check(call: Call, arguments: LeasePath, machine: Machine) -> Checked:
+    """Whether you could claim the path exclusively, and who holds it."""
+    want = _wanted(call, arguments, machine)
     return reading(call, arguments.session_id, lambda work, session: leases.check(work, session, want))
 
 
-def _list(call: Call, arguments: LeaseList) -> Leases:
+@tool("Leases", read_only=True, idempotent=True)
+def lease_list(call: Call, arguments: LeaseList) -> Leases:
+    """Your live leases, and those of the others in your rooms."""
     return Leases(leases=reading(call, arguments.session_id, leases.list_leases))
 
 
-def _note(machine: Machine, call: Call, arguments: SeenFile) -> Noted:
-    want, content = _content(machine, call, arguments)
+@tool("Note what you read", idempotent=True)
+def note_read(call: Call, arguments: SeenFile, machine: Machine) -> Noted:
+    """Remember the file's content as you saw it, for drift_check."""
+    want, content = _content(call, arguments, machine)
     return writing(call, arguments.session_id, lambda work, session: drift.note(work, session, want, content))
 
 
-def _drift(machine: Machine, call: Call, arguments: SeenFile) -> Drift:
-    want, content = _content(machine, call, arguments)
+@tool("Check for drift", read_only=True, idempotent=True)
+def drift_check(call: Call, arguments: SeenFile, machine: Machine) -> Drift:
+    """Whether the file changed since you noted it: SAFE, MINOR, or CRITICAL when another held it."""
+    want, content = _content(call, arguments, machine)
     return reading(
         call, arguments.session_id, lambda work, session: drift.check(work, session, want, content)
     )
 
 
-def _content(machine: Machine, call: Call, arguments: SeenFile) -> tuple[Wanted, str]:
+def _content(call: Call, arguments: SeenFile, machine: Machine) -> tuple[Wanted, str]:
     """What is looked at, and the hash of its content."""
     session = _session(call, arguments.session_id)
     want = leases.wanted(session, arguments.path, machine)
     given = arguments.sha256.lower() if arguments.sha256 is not None else None
-    may_read = call.caller.process is not None or not call.database.settings.is_reached_from_beyond
-    return want, drift.content_hash(session, want, given, machine, may_read=may_read)
+    return want, drift.content_hash(call.caller, session, want, given, machine)
 
 
-def _wanted(machine: Machine, call: Call, arguments: LeaseClaim | LeaseRenew | LeasePath) -> Wanted:
+def _wanted(call: Call, arguments: LeaseClaim | LeaseRenew | LeasePath, machine: Machine) -> Wanted:
     return leases.wanted(_session(call, arguments.session_id), arguments.path, machine)
 
 
@@ -123,80 +140,12 @@ def _session(call: Call, session_id: str) -> SessionRow:
     return call.database.read(lambda work: handles.acting(work, call.caller, session_id))
 
 
-def tools(machine: Machine) -> tuple[Tool, ...]:
-    return (
-        Tool(
-            name="lease_claim",
-            title="Claim a path",
-            description=(
-                "Claim a file, or a folder with all in it, before you edit. ok false: somebody holds it, "
-                "and holder says who. Claiming it again renews."
-            ),
-            arguments=LeaseClaim,
-            result=Claimed,
-            function=partial(_claim, machine),
-            toolset="rooms",
-        ),
-        Tool(
-            name="lease_renew",
-            title="Renew a lease",
-            description="Let your lease run its full time again.",
-            arguments=LeaseRenew,
-            result=Renewed,
-            function=partial(_renew, machine),
-            toolset="rooms",
-            idempotent=True,
-        ),
-        Tool(
-            name="lease_release",
-            title="Release a lease",
-            description="End your lease on a path.",
-            arguments=LeasePath,
-            result=Done,
-            function=partial(_release, machine),
-            toolset="rooms",
-        ),
-        Tool(
-            name="lease_check",
-            title="Check a path",
-            description="Whether you could claim the path exclusively, and who holds it.",
-            arguments=LeasePath,
-            result=Checked,
-            function=partial(_check, machine),
-            toolset="rooms",
-            read_only=True,
-            idempotent=True,
-        ),
-        Tool(
-            name="lease_list",
-            title="Leases",
-            description="Your live leases, and those of the others in your rooms.",
-            arguments=LeaseList,
-            result=Leases,
-            function=_list,
-            toolset="rooms",
-            read_only=True,
-            idempotent=True,
-        ),
-        Tool(
-            name="note_read",
-            title="Note what you read",
-            description="Remember the file's content as you saw it, for drift_check.",
-            arguments=SeenFile,
-            result=Noted,
-            function=partial(_note, machine),
-            toolset="rooms",
-            idempotent=True,
-        ),
-        Tool(
-            name="drift_check",
-            title="Check for drift",
-            description="Whether the file changed since you noted it: SAFE, MINOR, or CRITICAL when another held it.",
-            arguments=SeenFile,
-            result=Drift,
-            function=partial(_drift, machine),
-            toolset="rooms",
-            read_only=True,
-            idempotent=True,
-        ),
-    )
+TOOLS = (
+    lease_claim,
+    lease_renew,
+    lease_release,
+    lease_check,
+    lease_list,
+    note_read,
+    drift_check,
+)

@@ -1,14 +1,13 @@
 """Tools on sessions and rooms: join, leave, who is there, caps."""
 
 import contextlib
-from functools import partial
 from typing import Annotated
 
 from msgspec import Meta
 
 from agentsroom.core import platform
 from agentsroom.core.errors import InvalidArgument
-from agentsroom.core.tools import Arguments, Call, Tool, limit
+from agentsroom.core.tools import Arguments, Call, limit
 from agentsroom.rooms.autonomy import LevelArgument, parse_level
 from agentsroom.rooms.errors import SessionLeft
 from agentsroom.rooms.harnesses import OWN_KEY, harness_of, is_key
@@ -17,23 +16,65 @@ from agentsroom.rooms.repository import find_repository, guess_root
 from agentsroom.rooms.results import Cap, Done, Joined, Sessions
 from agentsroom.rooms.service import rooms, sessions
 from agentsroom.rooms.service.sessions import Joining
-from agentsroom.rooms.tools.units import Label, RoomName, SessionId, Tag, reading_for, writing
+from agentsroom.rooms.tools.declare import tool
+from agentsroom.rooms.tools.units import KnownRoom, Label, RoomName, SessionId, Tag, reading_for, writing
 
 
 class RoomJoin(Arguments):
-    room: RoomName | None = None
-    extra_rooms: Annotated[list[RoomName], Meta(extra=limit("max_rooms", "items"))] | None = None
-    label: Label | None = None
-    tags: Annotated[list[Tag], Meta(extra=limit("max_tags", "items"))] | None = None
-    autonomy: LevelArgument | None = None
-    harness: Label | None = None
+    room: Annotated[RoomName, Meta(description="a shared room to enter too; your default then")] | None = None
+    extra_rooms: (
+        Annotated[
+            list[RoomName], Meta(extra=limit("max_rooms", "items"), description="more shared rooms to enter")
+        ]
+        | None
+    ) = None
+    label: Annotated[Label, Meta(description="what the others call you")] | None = None
+    tags: (
+        Annotated[
+            list[Tag], Meta(extra=limit("max_tags", "items"), description="tag:<tag> finds you by them")
+        ]
+        | None
+    ) = None
+    autonomy: (
+        Annotated[LevelArgument, Meta(description="how far mail may reach you; notify if not given")] | None
+    ) = None
+    harness: Annotated[Label, Meta(description="the program that you run in")] | None = None
     harness_key: (
         Annotated[str, Meta(max_length=128, description="the harness's own id of the chat")] | None
     ) = None
-    cwd: Annotated[str, Meta(extra=limit("max_path_bytes", "bytes"))] | None = None
-    pid: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    host: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
-    repo_url: Annotated[str, Meta(min_length=1, max_length=2048)] | None = None
+    cwd: (
+        Annotated[
+            str,
+            Meta(
+                extra=limit("max_path_bytes", "bytes"),
+                description="absolute; over HTTP give it, with host, for your repository's room",
+            ),
+        ]
+        | None
+    ) = None
+    pid: Annotated[int, Meta(ge=1, le=2**31 - 1, description="of your process")] | None = None
+    host: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=255,
+                description="what `hostname` prints; over HTTP give it, so that claims meet",
+            ),
+        ]
+        | None
+    ) = None
+    repo_url: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=2048,
+                description="where git fetches from, if the server is elsewhere",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class RoomLeave(Arguments):
@@ -42,23 +83,28 @@ class RoomLeave(Arguments):
 
 class RoomLeaveRoom(Arguments):
     session_id: SessionId
-    room: RoomName
+    room: KnownRoom
 
 
 class RoomWho(Arguments):
     session_id: SessionId | None = None
-    room: RoomName | None = None
+    room: KnownRoom | None = None
 
 
 class RoomSetAutonomyCap(Arguments, kw_only=True):
     session_id: SessionId | None = None
-    room: RoomName | None = None
-    autonomy: LevelArgument
+    room: KnownRoom | None = None
+    autonomy: Annotated[LevelArgument, Meta(description="the highest that counts")]
 
 
-def _join(machine: Machine, call: Call, arguments: RoomJoin) -> Joined:
+@tool("Join")
+def room_join(call: Call, arguments: RoomJoin, machine: Machine) -> Joined:
+    """Enter the room of your repository, and others by name.
+
+    Returns the session_id that every other tool takes. Call it again with the same harness_key to come back.
+    """
     _check(call, arguments)
-    joining = _joining(machine, call, arguments)
+    joining = _joining(call, arguments, machine)
     joined = call.database.write(lambda work: sessions.join(work, call.caller, joining))
     if call.caller.process is not None:
         call.caller.process.joined.add(joined.session_id)
@@ -77,7 +123,7 @@ def _check(call: Call, arguments: RoomJoin) -> None:
         raise InvalidArgument(problems)
 
 
-def _joining(machine: Machine, call: Call, arguments: RoomJoin) -> Joining:
+def _joining(call: Call, arguments: RoomJoin, machine: Machine) -> Joining:
     """What the arguments leave open is taken from the process, where the caller is one of this machine."""
     process = call.caller.process
     found = harness_of(process.environment) if process else None
@@ -109,20 +155,26 @@ def _joining(machine: Machine, call: Call, arguments: RoomJoin) -> Joining:
     )
 
 
-def _leave(call: Call, arguments: RoomLeave) -> Done:
+@tool("Leave")
+def room_leave(call: Call, arguments: RoomLeave) -> Done:
+    """Leave all rooms; your leases end."""
     with contextlib.suppress(SessionLeft):  # leaving twice changes nothing
         writing(call, arguments.session_id, sessions.leave)
     return Done()
 
 
-def _leave_room(call: Call, arguments: RoomLeaveRoom) -> Done:
+@tool("Leave one room", idempotent=True)
+def room_leave_room(call: Call, arguments: RoomLeaveRoom) -> Done:
+    """Leave one room and stay in the others."""
     writing(
         call, arguments.session_id, lambda work, session: sessions.leave_room(work, session, arguments.room)
     )
     return Done()
 
 
-def _who(machine: Machine, call: Call, arguments: RoomWho) -> Sessions:
+@tool("Who is here", read_only=True, idempotent=True)
+def room_who(call: Call, arguments: RoomWho, machine: Machine) -> Sessions:
+    """Sessions in your rooms, or in one, each alive, gone or unknown."""
     found = reading_for(
         call,
         arguments.session_id,
@@ -135,65 +187,19 @@ def _who(machine: Machine, call: Call, arguments: RoomWho) -> Sessions:
     return Sessions(sessions=described)
 
 
-def _set_cap(call: Call, arguments: RoomSetAutonomyCap) -> Cap:
+@tool("Cap a room", idempotent=True)
+def room_set_autonomy_cap(call: Call, arguments: RoomSetAutonomyCap) -> Cap:
+    """Operator only: the highest autonomy that counts in a room."""
     level = parse_level(arguments.autonomy)
     return call.database.write(
         lambda work: rooms.set_cap(work, call.caller, arguments.session_id, arguments.room, level)
     )
 
 
-def tools(machine: Machine) -> tuple[Tool, ...]:
-    return (
-        Tool(
-            name="room_join",
-            title="Join",
-            description=(
-                "Enter the room of your repository, and others by name. Returns the session_id that every other tool takes. "
-                "Call it again with the same harness_key to come back."
-            ),
-            arguments=RoomJoin,
-            result=Joined,
-            function=partial(_join, machine),
-            toolset="rooms",
-        ),
-        Tool(
-            name="room_leave",
-            title="Leave",
-            description="Leave all rooms; your leases end.",
-            arguments=RoomLeave,
-            result=Done,
-            function=_leave,
-            toolset="rooms",
-        ),
-        Tool(
-            name="room_leave_room",
-            title="Leave one room",
-            description="Leave one room and stay in the others.",
-            arguments=RoomLeaveRoom,
-            result=Done,
-            function=_leave_room,
-            toolset="rooms",
-            idempotent=True,
-        ),
-        Tool(
-            name="room_who",
-            title="Who is here",
-            description="Sessions in your rooms, or in one, each alive, gone or unknown.",
-            arguments=RoomWho,
-            result=Sessions,
-            function=partial(_who, machine),
-            toolset="rooms",
-            read_only=True,
-            idempotent=True,
-        ),
-        Tool(
-            name="room_set_autonomy_cap",
-            title="Cap a room",
-            description="Operator only: the highest autonomy that counts in a room.",
-            arguments=RoomSetAutonomyCap,
-            result=Cap,
-            function=_set_cap,
-            toolset="rooms",
-            idempotent=True,
-        ),
-    )
+TOOLS = (
+    room_join,
+    room_leave,
+    room_leave_room,
+    room_who,
+    room_set_autonomy_cap,
+)

@@ -20,6 +20,7 @@ _PATIENCE_S = 0.25
 
 SessionId = Annotated[str, Meta(description="what room_join returned")]
 RoomName = Annotated[str, Meta(extra=limit("max_room_name", "characters"))]
+KnownRoom = Annotated[RoomName, Meta(description="as room_join returned it")]
 Label = Annotated[str, Meta(extra=limit("max_label", "characters"))]
 Tag = Annotated[str, Meta(extra=limit("max_tag", "characters"))]
 FilePath = Annotated[
@@ -27,7 +28,9 @@ FilePath = Annotated[
     Meta(extra=limit("max_path_bytes", "bytes"), description="absolute, or relative to the session's cwd"),
 ]
 PageSize = Annotated[int, Meta(ge=1, le=200, description=f"{DEFAULT_PAGE} if not given")]
-IdempotencyKey = Annotated[str, Meta(min_length=1, max_length=128)]
+IdempotencyKey = Annotated[
+    str, Meta(min_length=1, max_length=128, description="called again with it, it is done once")
+]
 
 
 def writing(call: Call, session_id: str, act: Callable[[Writing, SessionRow], T]) -> T:
