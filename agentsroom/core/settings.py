@@ -93,6 +93,11 @@ class Settings:
         return f"{scheme}://{rest.rpartition('@')[2]}"
 
     @property
+    def is_reached_from_beyond(self) -> bool:
+        """Whether others than this machine's users may reach the server."""
+        return bool(_ways_from_beyond(self))
+
+    @property
     def tool_sets(self) -> tuple[str, ...]:
         return tuple(name.strip() for name in self.tools.split(",") if name.strip())
 

@@ -1,9 +1,11 @@
 """Drift: a file against what the session saw, and whose leases overlap the time between."""
 
 import hashlib
-import json
 import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,8 +13,8 @@ from agentsroom.core import platform
 from agentsroom.core.clock import iso
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.drift import Verdict, judge
+from agentsroom.runtime import Runtime
 from tests.support.stores import Seat, Store
-from tests.support.ways import WAYS
 
 
 @pytest.fixture
@@ -54,40 +56,65 @@ def test_a_session_elsewhere_gives_the_hash_itself(store: Store) -> None:
     assert seat("note_read", path="n.py", sha256="absent") == {"hash": "absent"}
 
 
+BEYOND: list[dict[str, Any]] = [{"host": "192.0.2.1"}, {"url": "https://rooms.example.org"}, {"proxies": 1}]
+
+
+@contextmanager
+def with_settings(store: Store, **settings: Any) -> Iterator[Store]:
+    """The same store, as a server with other settings opens it."""
+    changed = replace(store.settings, **settings)
+    with closing(Runtime(changed, clock=store.clock)) as runtime:
+        yield replace(store, settings=changed, runtime=runtime)
+
+
 @pytest.mark.rule("R126")
-@pytest.mark.parametrize("way", ["service", "api", "mcp"])
+@pytest.mark.parametrize("beyond", BEYOND)
 @pytest.mark.parametrize("tool", ["note_read", "drift_check"])
-def test_over_http_no_file_is_read_and_none_is_told_of(sqlite_store: Store, way: str, tool: str) -> None:
+def test_for_whoever_may_be_elsewhere_no_file_is_read_and_none_is_told_of(
+    sqlite_store: Store, beyond: dict[str, Any], tool: str
+) -> None:
     """Whatever stands at the path, the refusal is the same."""
-    store = sqlite_store
-    (store.folder / "n.py").write_text("one")
-    (store.folder / "link").symlink_to("n.py")
-    os.mkfifo(store.folder / "pipe")
-    (store.folder / "closed").mkdir(mode=0)
-    call = WAYS[way](store).call
-    seat = store.join(store.agent(), host=platform.host_name(), cwd=str(store.folder))
-    answers = []
-    for path in ("n.py", "missing.py", ".", "link", "pipe", "closed/x", "x" * 300, "/etc/passwd"):
-        raw = json.dumps({"session_id": seat.id, "path": path}).encode()
-        answers.append(call(tool, raw, seat.caller))
-    assert all(one == answers[0] for one in answers)
-    error = answers[0][1]["error"]
-    assert (error["code"], len(error["problems"])) == ("invalid_argument", 1)
-    assert error["problems"][0]["argument"] == "sha256"
-    assert "sha256sum FILE" in error["hint"]
-    assert store.rows("baselines") == []
+    folder = sqlite_store.folder
+    (folder / "n.py").write_text("one")
+    (folder / "link").symlink_to("n.py")
+    os.mkfifo(folder / "pipe")
+    (folder / "closed").mkdir(mode=0)
+    with with_settings(sqlite_store, **beyond) as store:
+        seat = store.join(store.agent(), host=platform.host_name(), cwd=str(folder))
+        errors = []
+        for path in ("n.py", "missing.py", ".", "link", "pipe", "closed/x", "x" * 300, "/etc/passwd"):
+            with pytest.raises(InvalidArgument) as refused:
+                seat(tool, path=path)
+            errors.append(refused.value.as_json())
+        assert all(one == errors[0] for one in errors)
+        assert [one["argument"] for one in errors[0]["problems"]] == ["sha256"]
+        assert "sha256sum FILE" in errors[0]["hint"]
+        assert store.rows("baselines") == []
 
 
 @pytest.mark.rule("R126")
-def test_the_caller_counts_not_who_joined(store: Store) -> None:
-    (store.folder / "n.py").write_text("one")
+@pytest.mark.parametrize("here", [{}, {"url": "http://localhost:8765"}])
+def test_callers_of_this_machine_have_files_read_over_http_too(
+    sqlite_store: Store, here: dict[str, Any]
+) -> None:
+    (sqlite_store.folder / "n.py").write_text("one")
     digest = hashlib.sha256(b"one").hexdigest()
-    local = store.join(store.local())
-    over_http = replace(local, caller=store.agent())
-    with pytest.raises(InvalidArgument, match="sha256"):
-        over_http("note_read", path="n.py")
-    assert over_http("note_read", path="n.py", sha256=digest) == {"hash": digest}
-    assert local.drift("n.py")["severity"] == "SAFE"
+    with with_settings(sqlite_store, **here) as store:
+        seat = store.join(store.agent(), host=platform.host_name(), cwd=str(store.folder))
+        assert seat("note_read", path="n.py") == {"hash": digest}
+
+
+@pytest.mark.rule("R126")
+def test_the_caller_counts_not_who_joined(sqlite_store: Store) -> None:
+    (sqlite_store.folder / "n.py").write_text("one")
+    digest = hashlib.sha256(b"one").hexdigest()
+    with with_settings(sqlite_store, proxies=1) as store:
+        local = store.join(store.local())
+        over_http = replace(local, caller=store.agent())
+        with pytest.raises(InvalidArgument, match="sha256"):
+            over_http("note_read", path="n.py")
+        assert over_http("note_read", path="n.py", sha256=digest) == {"hash": digest}
+        assert local.drift("n.py")["severity"] == "SAFE"
 
 
 @pytest.mark.rule("R126")

@@ -25,8 +25,6 @@ class Way:
     call: Call
     seat: Callable[[str, Path], tuple[Principal, Json]]
     """A session's name and folder → its caller, and what that one has to say of itself when it joins."""
-    reads_files: bool = False
-    """Whether files are read for the caller; else it gives the hash of what it sees."""
 
 
 def by_service(store: Store) -> Way:
@@ -38,7 +36,7 @@ def by_service(store: Store) -> Way:
         except AgentsRoomError as error:
             return error.status, {"error": error.as_json()}
 
-    return Way(call, lambda _, folder: (store.local(cwd=folder), {}), reads_files=True)
+    return Way(call, lambda _, folder: (store.local(cwd=folder), {}))
 
 
 def by_api(store: Store) -> Way:

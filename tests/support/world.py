@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from agentsroom.core import platform
 from agentsroom.core.principals import Principal
 from tests.support.git import repository
 from tests.support.stores import Json, Seat, Store
@@ -48,13 +47,6 @@ class World:
 
     def write(self, name: str, text: str) -> None:
         (self.top / "alpha" / name).write_text(text)
-
-    def seen(self, name: str) -> Json:
-        """What A says of its file besides the path, where the way by which it calls needs that."""
-        if self.way.reads_files:
-            return {}
-        path = str(self.top / "alpha" / name)
-        return {"sha256": platform.sha256_of(path) or "absent"}
 
     def arrange(self, case: Json) -> None:
         """Does what the case says was done before."""
@@ -117,7 +109,7 @@ def _held_and_expired(world: World, _case: Json) -> None:
 def _noted(text: str | None, claimed: bool = False) -> Step:
     def step(world: World, _case: Json) -> None:
         world.write("n.py", "one")
-        world.seats["A"]("note_read", path="n.py", **world.seen("n.py"))
+        world.seats["A"]("note_read", path="n.py")
         if claimed:
             world.seats["A"].claim("n.py")
         world.write("n.py", text or "")

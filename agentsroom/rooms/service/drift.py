@@ -4,7 +4,6 @@ from agentsroom.core.clock import iso
 from agentsroom.core.database import Reading, Writing
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.feed import last_event_id
-from agentsroom.core.principals import Principal
 from agentsroom.rooms.drift import ABSENT, Severity, judge
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.results import Drift, Noted
@@ -15,17 +14,17 @@ from agentsroom.rooms.store.sessions import SessionRow
 
 
 def content_hash(
-    caller: Principal, session: SessionRow, want: Wanted, given: str | None, machine: Machine
+    session: SessionRow, want: Wanted, given: str | None, machine: Machine, *, is_here: bool
 ) -> str:
-    """The hash that the caller gives, else that of the file, which is read for a process of this machine alone.
+    """The hash that the caller gives, else that of the file, which is read for callers of this machine alone.
 
-    Raises InvalidArgument when no hash is given and the file is not to be read, or can't be. Who may not have it read
-    is told nothing of it, not even whether it is there.
+    `is_here`: whether the caller is one. Raises InvalidArgument when no hash is given and the file is not to be read,
+    or can't be. Who may not have it read is told nothing of it, not even whether it is there.
     """
     if given is not None:
         return given
-    if caller.process is None:
-        raise _missing("over HTTP no file is read for you")
+    if not is_here:
+        raise _missing("this server reads no file for callers over HTTP")
     if not machine.is_host_of(session):
         raise _missing(f"the session is on {session.host or 'a host that it did not name'}")
     return machine.hash_of(want.place.path)

@@ -20,7 +20,7 @@ Sha256 = Annotated[
     str,
     Meta(
         pattern=r"^([0-9a-fA-F]{64}|absent)(?!\n)$",  # Python's $ would let a last newline pass
-        description="needed over HTTP and for files of another host; absent: no such file",
+        description="needed where the server can't read the file; absent: no such file",
     ),
 ]
 
@@ -128,7 +128,8 @@ def _content(call: Call, arguments: SeenFile, machine: Machine) -> tuple[Wanted,
     session = _session(call, arguments.session_id)
     want = leases.wanted(session, arguments.path, machine)
     given = arguments.sha256.lower() if arguments.sha256 is not None else None
-    return want, drift.content_hash(call.caller, session, want, given, machine)
+    is_here = call.caller.process is not None or not call.database.settings.is_reached_from_beyond
+    return want, drift.content_hash(session, want, given, machine, is_here=is_here)
 
 
 def _wanted(call: Call, arguments: LeaseClaim | LeaseRenew | LeasePath, machine: Machine) -> Wanted:
