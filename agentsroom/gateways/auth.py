@@ -26,6 +26,9 @@ from agentsroom.gateways.pace import Pace
 from agentsroom.gateways.permits import Permit, Permits
 from agentsroom.gateways.wire import MOST_BODY, MOST_BODY_OF_STRANGERS
 
+LET_IN = "agentsroom.let_in"
+"""In the WSGI environment, once the caller was let in."""
+
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _CALLS = ("/api/", "/mcp")
@@ -99,6 +102,7 @@ class Gate:
                 raise
             return redirect("/login")
         g.credentials, g.principal = credentials, principal
+        request.environ[LET_IN] = True
         if audience is None or principal.kind not in audience:
             raise Forbidden("You may not do this.", hint="Sign in as the admin, in the browser.")
         if request.path.startswith(_CALLS):

@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.scrub import scrub_tokens
-from agentsroom.gateways.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, refusal
+from agentsroom.gateways.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, refusal, whole_text
 from agentsroom.gateways.statuses import status_of
 
 _logger = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ def _hint_for_people(status: int, hint: str | None) -> str | None:
 
 def _as_json(status: int, error: dict[str, Any]) -> str:
     if request.path.rstrip("/") != "/mcp":
-        return json.dumps({"error": error}, separators=(",", ":")) + "\n"
+        return whole_text(json.dumps({"error": error}, separators=(",", ":"), ensure_ascii=False)) + "\n"
     text = " ".join(filter(None, (error["message"], error.get("hint"))))
     code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
     return refusal(code, text, data=error).body.decode()

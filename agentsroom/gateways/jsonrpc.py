@@ -84,8 +84,8 @@ class Refused(Exception):
 def refusal(code: int, message: str, *, id: RequestId | None = None, data: Any = None) -> Reply:
     """A JSON-RPC error; its id is null where the message's own can't be told."""
     error = {"code": code, "message": message, **({} if data is None else {"data": data})}
-    text = json.dumps({"jsonrpc": "2.0", "id": id, "error": error}, separators=(",", ":"))
-    return Reply(text.encode(), code)
+    text = json.dumps({"jsonrpc": "2.0", "id": id, "error": error}, separators=(",", ":"), ensure_ascii=False)
+    return Reply(whole_text(text).encode(), code)
 
 
 def notification(method: str, params: dict[str, Any]) -> bytes:

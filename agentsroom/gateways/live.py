@@ -26,7 +26,7 @@ from agentsroom.core.feed import (
 from agentsroom.core.html import Partial
 from agentsroom.core.principals import Principal
 from agentsroom.core.scrub import scrub_tokens
-from agentsroom.gateways.lasting import QUIET_S, Lasting, event_id_in
+from agentsroom.gateways.lasting import EVENT_STREAM, QUIET_S, Lasting, event_id_in
 from agentsroom.gateways.permits import OpenStream
 
 _UNKNOWN = 2**63 - 1
@@ -154,6 +154,8 @@ def live_routes(
             raise Forbidden("You may not look at this page.")
         page = pages[endpoint](caller(), names, query)
         stream = Stream(page, database, _since(), once, msgspec.json.encode(dict(ready)))
+        if request.method == "HEAD":
+            return Response(mimetype=EVENT_STREAM)
         with Lasting(feed, open_stream(audience)) as lasting:
             return lasting.stream(stream.run(lasting.subscribe(page.wants)))
 

@@ -48,19 +48,20 @@ def check_headers(request: Request, header: GetHeader) -> None:
     _check(METHOD, header(METHOD), request.method)
     name = request.params.get(_NAMED_BY.get(request.method, ""))
     if isinstance(name, str):
-        _check(NAME, decoded(header(NAME)), name)
+        _check(NAME, header(NAME), name)
 
 
 def _check(name: str, came: str | None, wanted: str) -> None:
-    if came != wanted:
-        problem = "is missing" if came is None else "does not say what the body says"
-        raise Refused(HEADER_MISMATCH, f"The header {name} {problem}.")
+    if came is None:
+        raise Refused(HEADER_MISMATCH, f"The header {name} is missing.")
+    if decoded(came) != wanted:
+        raise Refused(HEADER_MISMATCH, f"The header {name} does not say what the body says.")
 
 
-def decoded(value: str | None) -> str | None:
+def decoded(value: str) -> str | None:
     """A header's text, where it came as `=?base64?…?=`; None where that is malformed."""
     before, after = _ENCODED
-    if value is None or not (value.startswith(before) and value.endswith(after)):
+    if not (value.startswith(before) and value.endswith(after)):
         return value
     encoded = value.removeprefix(before).removesuffix(after)
     try:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from flask import Blueprint, Response, g, request
+from flask.sansio.app import App
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import BadRequest, MethodNotAllowed, NotAcceptable
 from werkzeug.http import parse_accept_header
@@ -29,7 +30,6 @@ from agentsroom.gateways.subscriptions import Subscriptions
 from agentsroom.runtime import Runtime
 
 _JSON = "application/json"
-_METHODS = ("DELETE", "GET", "POST")
 _STATUS = {jsonrpc.METHOD_NOT_FOUND: 404, jsonrpc.INTERNAL_ERROR: 200}
 """The status of a modern error; that of the others is 400."""
 _LEGACY_STATUS = {jsonrpc.PARSE_ERROR: 400, jsonrpc.INVALID_REQUEST: 400}
@@ -56,7 +56,8 @@ class McpHttp:
         _check_accept(_JSON, EVENT_STREAM)
         match jsonrpc.decode(request.get_data()):
             case jsonrpc.Reply() as refusal:
-                return _json(refusal, 400)
+                is_legacy = request.headers.get(VERSION, rpc.LEGACY_VERSIONS[0]) in rpc.LEGACY_VERSIONS
+                return _json(refusal, 200 if refusal.error == jsonrpc.INVALID_PARAMS and is_legacy else 400)
             case message if is_of_modern_era(message, request.headers.get):
                 return self._take_modern(message)
             case message:
@@ -183,8 +184,6 @@ def mcp_routes(endpoint: McpHttp) -> Blueprint:
     @routes.get("/mcp", provide_automatic_options=False)
     @allow(*PROGRAMS)
     def follow() -> Response:
-        if request.method == "HEAD":  # which Flask takes for a GET: it would end the session's stream
-            raise MethodNotAllowed(_METHODS)
         return endpoint.follow()
 
     @routes.delete("/mcp", provide_automatic_options=False)
@@ -192,7 +191,15 @@ def mcp_routes(endpoint: McpHttp) -> Blueprint:
     def end() -> Response:
         return endpoint.end()
 
+    routes.record_once(lambda state: _take_no_head(state.app))
     return routes
+
+
+def _take_no_head(app: App) -> None:
+    """HEAD, which Flask takes wherever GET is, would begin a stream and end the one before."""
+    for rule in app.url_map.iter_rules("mcp.follow"):
+        if rule.methods is not None:
+            rule.methods.discard("HEAD")
 
 
 def _names_session() -> bool:
@@ -222,13 +229,14 @@ def _check_accept(*types: str) -> None:
 
 
 def _reply(reply: jsonrpc.Reply, session: HttpSession | None) -> Response:
+    status = 200
+    if reply.error is not None and session is None:
+        status = _STATUS.get(reply.error, 400)
+    elif reply.error is not None:
+        status = _LEGACY_STATUS.get(reply.error, 200)
     if not _accepts(_JSON):
-        return Response(sse(reply.body), mimetype=EVENT_STREAM)
-    if reply.error is None:
-        return _json(reply, 200)
-    return _json(
-        reply, _STATUS.get(reply.error, 400) if session is None else _LEGACY_STATUS.get(reply.error, 200)
-    )
+        return Response(sse(reply.body), status, mimetype=EVENT_STREAM)
+    return _json(reply, status)
 
 
 def _json(reply: jsonrpc.Reply, status: int) -> Response:

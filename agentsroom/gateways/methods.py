@@ -19,6 +19,7 @@ CACHED: Hints = {"ttlMs": 60_000, "cacheScope": "private"}
 NOT_CACHED: Hints = {"ttlMs": 0, "cacheScope": "private"}
 """The hints of what may change at any moment."""
 MOST_COMPLETIONS = 100
+_LONGEST_URI = 8_192
 
 
 class Method(NamedTuple):
@@ -39,6 +40,14 @@ def text_in(request: Request, name: str) -> str:
     return found
 
 
+def uri_in(request: Request) -> str:
+    """The resource that the request names. Raises Refused."""
+    uri = text_in(request, "uri")
+    if len(uri) > _LONGEST_URI:
+        raise Refused(INVALID_PARAMS, f"A URI of more than {_LONGEST_URI:,} characters names nothing here.")
+    return uri
+
+
 def _check_list(request: Request) -> None:
     if request.params.get("cursor") is not None:
         raise Refused(INVALID_PARAMS, "We gave no such cursor: the list has one page.")
@@ -48,10 +57,6 @@ def _check_call(request: Request) -> None:
     text_in(request, "name")
     if not isinstance(request.params.get("arguments"), dict | None):
         raise Refused(INVALID_PARAMS, "A tool's arguments are an object.")
-
-
-def _check_resource(request: Request) -> None:
-    text_in(request, "uri")
 
 
 def _check_prompt(request: Request) -> None:
@@ -133,7 +138,7 @@ METHODS = {
     "tools/call": Method(_check_call, _call_tool, {}),
     "resources/list": Method(_check_list, _list_resources, NOT_CACHED),
     "resources/templates/list": Method(_check_list, _list_templates, CACHED),
-    "resources/read": Method(_check_resource, _read_resource, NOT_CACHED),
+    "resources/read": Method(uri_in, _read_resource, NOT_CACHED),
     "prompts/list": Method(_check_list, _list_prompts, CACHED),
     "prompts/get": Method(_check_prompt, _get_prompt, {}),
     "completion/complete": Method(_check_completion, _complete, {}),

@@ -26,7 +26,7 @@ from agentsroom.gateways.jsonrpc import (
     object_in,
     refusal,
 )
-from agentsroom.gateways.methods import CACHED, METHODS, Hints, mended_by_the_client, text_in
+from agentsroom.gateways.methods import CACHED, METHODS, Hints, mended_by_the_client, uri_in
 from agentsroom.gateways.offers import Act, Exchange, Features, MakeFeatures, MissingCapability
 from agentsroom.gateways.subscriptions import Subscriptions
 
@@ -242,7 +242,7 @@ def _discovery(capabilities: dict[str, Any]) -> dict[str, Any]:
 
 
 def _subscribing(request: Request, subscriptions: Subscriptions) -> Work:
-    uri = text_in(request, "uri")
+    uri = uri_in(request)
 
     def act(_request: Request, features: Features, _exchange: Exchange) -> dict[str, Any]:
         with mended_by_the_client(uri=uri):
@@ -254,7 +254,7 @@ def _subscribing(request: Request, subscriptions: Subscriptions) -> Work:
 
 def _unsubscribing(request: Request, subscriptions: Subscriptions) -> Work:
     """Work too, so that it overtakes no subscription that came before."""
-    uri = text_in(request, "uri")
+    uri = uri_in(request)
 
     def act(_request: Request, _features: Features, _exchange: Exchange) -> dict[str, Any]:
         subscriptions.forget(uri)

@@ -7,31 +7,27 @@ import contextlib
 import json
 import logging
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import gevent
 from gevent import GreenletExit, Timeout
 from gevent.pool import Pool
 from gevent.pywsgi import Input, OldMessage, WSGIHandler, WSGIServer
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTimeout
 
 from agentsroom.core.errors import Conflict
 from agentsroom.core.platform import most_open_files
 from agentsroom.core.settings import Settings
+from agentsroom.gateways.auth import LET_IN
+from agentsroom.gateways.body import PIECE, UNREAD_S, Body
 from agentsroom.gateways.errors import error_object
 from agentsroom.gateways.headers import HEADERS, NOT_KEPT
 from agentsroom.gateways.lasting import WHEN_GONE
-from agentsroom.gateways.wire import MOST_BODY, MOST_LINE, HeadRefused, read_head
+from agentsroom.gateways.wire import MOST_LINE, HeadRefused, read_head
 
 HEAD_S = 30.0
 """Seconds in which a request's line and headers come; a new connection says its first word as soon."""
-BODY_S = 60.0
-"""Seconds in which a request's body comes."""
-UNREAD_S = 2.0
-"""Seconds for which the rest of a refused request is still taken, so that no reset overtakes the answer."""
 SEND_S = 120.0
 """Seconds for which a client may take nothing of its answer."""
 IDLE_S = 300.0
@@ -40,7 +36,6 @@ IDLE_S = 300.0
 _MOST_CONNECTIONS = 20_000
 _OTHER_FILES = 200  # the store's, the watcher's, the wake's: a crowd of clients must leave them theirs
 _READABLE = 1  # libev's EV_READ
-_PIECE = 65_536
 
 _logger = logging.getLogger(__name__)
 
@@ -51,71 +46,11 @@ class PortTaken(Conflict):
     code = "port_taken"
 
 
-class Body(Input):
-    """What follows a request's head.
-
-    Raises RequestTimeout when it does not come in time, RequestEntityTooLarge when chunks make it too big.
-    """
-
-    def __init__(self, plain: Input) -> None:
-        super().__init__(plain.rfile, plain.content_length, plain.socket, plain.chunked_input)
-        self._deadline = time.monotonic() + BODY_S
-        self._is_broken = False
-        self._taken = 0
-
-    @property
-    def unread(self) -> float:
-        """Bytes that are still to come; infinity where nobody knows how many."""
-        if self._is_broken or (self.chunked_input and self.chunk_length != 0):
-            return float("inf")
-        return 0 if self.chunked_input else (self.content_length or 0) - self.position
-
-    def read(self, length: int | None = None) -> bytes:
-        with self._in_time():
-            data = super().read(length)
-            self._taken += len(data)
-            # Who reads stops at the limit, and would take what it has for the whole.
-            if self._taken >= MOST_BODY and self.unread and super().read(1):
-                raise RequestEntityTooLarge
-            return data
-
-    def readline(self, size: int | None = None) -> bytes:
-        with self._in_time():
-            line = super().readline(size)
-            self._taken += len(line)
-            return line
-
-    @contextlib.contextmanager
-    def _in_time(self) -> Iterator[None]:
-        if not self.unread:
-            yield
-            return
-        try:
-            with Timeout(max(0.001, self._deadline - time.monotonic()), RequestTimeout()):
-                yield
-        except (OSError, ValueError, HTTPException):  # ValueError: a chunk's length is none
-            self._is_broken = True
-            raise
-
-    def _discard(self) -> None:
-        """Takes what the application left, as far as it comes at once; gevent calls it after the answer."""
-        self.send_100_continue_enabled = False
-        self._deadline = min(self._deadline, time.monotonic() + UNREAD_S)
-        with contextlib.suppress(OSError, ValueError, HTTPException):
-            while self.unread and time.monotonic() < self._deadline and self._take(_PIECE):
-                gevent.sleep(0)  # as between two requests
-
-    def _take(self, length: int) -> bytes:
-        """However much came before."""
-        with self._in_time():
-            return super().read(length)
-
-
 class Handler(WSGIHandler):
     """One connection."""
 
     server: "Server"
-    wsgi_input: Body
+    _body: Body
     _late: Timeout
     _is_new = True
 
@@ -137,7 +72,7 @@ class Handler(WSGIHandler):
             self._end_with(408, f"A request’s head has to come within {HEAD_S:g} seconds.")
         finally:
             self._late.close()
-            self.server.idle.discard(self.socket)
+            self.server.idle.pop(self.socket, None)
         return None
 
     def read_requestline(self) -> str:
@@ -145,7 +80,7 @@ class Handler(WSGIHandler):
         gevent.sleep(0)  # who sends without a pause must not stop the others
         if self.server.is_stopping:
             return ""
-        self.server.idle.add(self.socket)
+        self.server.idle[self.socket] = LET_IN in (self.environ or ())
         self.socket.settimeout(HEAD_S if self._is_new else IDLE_S)
         if not self.rfile.peek(1):
             return ""
@@ -158,7 +93,7 @@ class Handler(WSGIHandler):
         """Takes over what the head says. Raises HeadRefused."""
         head = read_head(raw_requestline.encode("latin-1"), self.rfile)
         self._late.cancel()
-        self.server.idle.discard(self.socket)
+        self.server.idle.pop(self.socket, None)
         self.command, self.path, self.request_version = head.method, head.target, head.version
         self.headers = OldMessage()
         for name, value in head.fields:
@@ -172,20 +107,29 @@ class Handler(WSGIHandler):
 
     def get_environ(self) -> dict[str, Any]:
         environ = super().get_environ()
-        self.wsgi_input = Body(self.wsgi_input)
-        body = {"wsgi.input": self.wsgi_input, "wsgi.input_terminated": True}
+        is_chunked = "HTTP_TRANSFER_ENCODING" in environ  # which the head has as chunked, or not at all
+        expects = environ.get("HTTP_EXPECT", "").lower() == "100-continue"
+        self._body = Body(
+            self.rfile, self.content_length, is_chunked=is_chunked, begin=self._go_on if expects else _nothing
+        )
+        self.wsgi_input = cast(Input, self._body)
+        body = {"wsgi.input": self._body, "wsgi.input_terminated": True}
         return {**environ, **body, WHEN_GONE: self._when_gone}
+
+    def _go_on(self) -> None:
+        """The client waits for leave to send the body."""
+        self.socket.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         """An answer to a request that is not read to its end is the connection's last."""
-        if self.wsgi_input.unread > _PIECE:
+        if self._body.unread > PIECE:
             headers = [*headers, ("Connection", "close")]
         return super().start_response(status, headers, exc_info)
 
     def handle_one_response(self) -> None:
         """Lets the application answer."""
         super().handle_one_response()
-        if self.wsgi_input.unread:
+        if self._body.unread:
             self.close_connection = True
 
     def handle_error(self, *raised: Any) -> None:
@@ -202,7 +146,7 @@ class Handler(WSGIHandler):
         self.socket.sendall(_answer(status, message))
         self.socket.shutdown(socket.SHUT_WR)
         with contextlib.suppress(Timeout), Timeout(UNREAD_S):
-            while self.socket.recv(_PIECE):
+            while self.socket.recv(PIECE):
                 gevent.sleep(0)
 
     def _when_gone(self, act: Callable[[], None]) -> Callable[[], None]:
@@ -233,10 +177,26 @@ class Server(WSGIServer):
     """Serves an app on a listening socket until it is told to stop."""
 
     def __init__(self, listener: socket.socket, app: Any) -> None:
-        pool = Pool(max(1, min(_MOST_CONNECTIONS, most_open_files() - _OTHER_FILES)))
-        super().__init__(listener, app, log=None, error_log=_logger, spawn=pool, handler_class=Handler)
-        self.idle: set[socket.socket] = set()
+        self._places = Pool(max(1, min(_MOST_CONNECTIONS, most_open_files() - _OTHER_FILES)))
+        super().__init__(
+            listener, app, log=None, error_log=_logger, spawn=self._places, handler_class=Handler
+        )
+        self.idle: dict[socket.socket, bool] = {}
+        """Connections between two requests, the one that waits for longest first: whether a caller was let in there."""
         self.is_stopping = False
+
+    def handle(self, connection: socket.socket, address: Any) -> None:
+        """Serves a new connection; while others only wait, strangers first make room for the next."""
+        if self._places.free_count() == 0 and self.idle:
+            strangers = (one for one, is_known in self.idle.items() if not is_known)
+            self.hang_up(next(strangers, next(iter(self.idle))))
+        super().handle(connection, address)
+
+    def hang_up(self, connection: socket.socket) -> None:
+        """Ends an idle connection."""
+        self.idle.pop(connection, None)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
 
     def end(self, end_streams: Callable[[], None], timeout_s: float) -> None:
         """Takes no more connections, ends streams and idle connections, lets requests under way finish."""
@@ -244,9 +204,11 @@ class Server(WSGIServer):
         self.close()
         end_streams()
         for connection in list(self.idle):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            self.hang_up(connection)
         self.stop(timeout=timeout_s)
+
+
+def _nothing() -> None: ...
 
 
 def listen(settings: Settings) -> socket.socket:

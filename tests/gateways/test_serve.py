@@ -177,15 +177,16 @@ def sockets_of(server: WebServer) -> int:
 def test_a_crowd_of_connections_leaves_the_server_the_files_that_it_needs(home: Path) -> None:
     command = ["bash", "-c", f"ulimit -n 260 && exec {APP[0]} {APP[1]}"]
     with WebServer(home, command) as server, server.connect() as browser, ExitStack() as crowd:
+        assert browser.get("/rooms")[0] == 200
         for _ in range(300):
             crowd.enter_context(socket.create_connection(("127.0.0.1", server.running["port"])))
-        assert browser.get("/rooms")[0] == 200
+        assert browser.get("/rooms")[0] == 200, "who was let in keeps the connection"
+        with server.connect() as late:
+            assert late.get("/rooms")[0] == 200, "who only waits makes room"
         with opened(Settings(home=str(home)), home) as writer:
             writer.join(room="busy")
         assert b"busy" in browser.get("/rooms")[1]
         crowd.close()
-        with server.connect() as late:
-            assert late.get("/rooms")[0] == 200
         assert "Too many open files" not in server.output
 
 

@@ -1,6 +1,7 @@
 """The server on its socket: requests that are half, slow, too big or doubtful, and clients that take no answer."""
 
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -42,6 +43,38 @@ def test_many_requests_are_answered_on_one_connection(raw: Raw) -> None:
     assert [raw.answer().status for _ in range(2)] == [200, 200]
     assert raw.ask(HEALTH.replace(b"$HOST", b"evil.com")).status == 403
     assert raw.ask(HEALTH).status == 200
+
+
+FLOODS = {
+    "trailers": b"0\r\n" + b"X: y\r\n" * 400_000,
+    "chunks of a byte": b"1\r\n \r\n" * 400_000,
+    "extensions": b"1;a=b\r\n \r\n" * 200_000,
+    "a line without an end": b"1;" + b"a" * 3_000_000,
+}
+
+
+@pytest.mark.parametrize("path", [b"/login", b"/healthz", b"/mcp", b"/nosuch"])
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_of_a_stranger_is_refused_and_holds_up_nobody(
+    server: WebServer, path: bytes, flood: str
+) -> None:
+    with Raw(server) as stranger, Raw(server) as other:
+        stranger.send(post(b"Transfer-Encoding: chunked", path=path))
+        sending = threading.Thread(target=stranger.send_what_is_taken, args=(FLOODS[flood],))
+        sending.start()
+        for _ in range(20):
+            assert other.ask(HEALTH).status == 200
+        assert 400 <= stranger.answer().status < 500
+        sending.join()
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_of_somebody_who_was_let_in_is_refused_too(server: WebServer, raw: Raw, flood: str) -> None:
+    raw.send(put(server, b"Transfer-Encoding: chunked"))
+    sending = threading.Thread(target=raw.send_what_is_taken, args=(FLOODS[flood],))
+    sending.start()
+    assert raw.answer().status in (400, 413)
+    sending.join()
 
 
 def test_who_sends_without_a_pause_holds_up_nobody(server: WebServer, raw: Raw) -> None:

@@ -13,12 +13,12 @@ def main() -> int:
     import os
 
     from agentsroom.core.settings import load_settings
-    from agentsroom.gateways import wsgi
+    from agentsroom.gateways import body, wsgi
     from agentsroom.gateways.serve import serve
     from tests.support.odd_routes import make_app
 
-    for name in ("HEAD_S", "BODY_S", "SEND_S", "IDLE_S"):
-        setattr(wsgi, name, float(os.environ.get("AGENTS_ROOM_TEST_PATIENCE_S", PATIENCE_S)))
+    for module, name in ((wsgi, "HEAD_S"), (body, "BODY_S"), (wsgi, "SEND_S"), (wsgi, "IDLE_S")):
+        setattr(module, name, float(os.environ.get("AGENTS_ROOM_TEST_PATIENCE_S", PATIENCE_S)))
     return serve(load_settings(), make_app)
 
 

@@ -1,5 +1,6 @@
 """A connection that sends what it is told, byte for byte, and reads answers one after the other."""
 
+import contextlib
 import fcntl
 import json
 import select
@@ -36,6 +37,11 @@ class Raw:
     def send(self, data: bytes) -> None:
         """`$HOST` stands for the server's own Host, also in an address."""
         self._socket.sendall(data.replace(b"$HOST", self.host))
+
+    def send_what_is_taken(self, data: bytes) -> None:
+        """The same, of which the server may take only a part before it hangs up."""
+        with contextlib.suppress(OSError):
+            self.send(data)
 
     def ask(self, data: bytes) -> Answer:
         self.send(data)

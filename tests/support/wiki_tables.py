@@ -24,7 +24,7 @@ from agentsroom.core.schemas import kinds_of, schema_of
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Result, Tool
 from agentsroom.factory import LOGIN_DAYS, create_app
-from agentsroom.gateways import pace, wire, wsgi
+from agentsroom.gateways import body, pace, wire, wsgi
 from agentsroom.gateways.commands import PLACES
 from agentsroom.gateways.headers import ASKED_AGAIN, HEADERS, NOT_KEPT
 from agentsroom.gateways.manifest import overview
@@ -330,7 +330,7 @@ def limits_table() -> str:
         ("a body of somebody who is not let in yet", "none is read", "401"),
         ("such a body at /login, with its length told", f"{wire.MOST_BODY_OF_STRANGERS:,} bytes", "413, 411"),
         ("a line and headers, from their first byte on", f"{wsgi.HEAD_S:g} s", "408"),
-        ("a body", f"{wsgi.BODY_S:g} s", "408"),
+        ("a body", f"{body.BODY_S:g} s", "408"),
         ("a new connection that says nothing", f"{wsgi.HEAD_S:g} s", "closed"),
         ("a connection between two requests", f"{wsgi.IDLE_S:g} s", "closed"),
         ("a client that takes nothing of its answer", f"{wsgi.SEND_S:g} s", "closed"),
