@@ -66,6 +66,13 @@ def _ratios() -> dict[str, float]:
 
 
 def _rate(port: int, era: str, session_id: str, key: str) -> float:
+    request = mcp_request(port, era, session_id, key)
+    rate(port, request, connections=CONNECTIONS, requests=SENDS // 10, good='"recipients":3')
+    return rate(port, request, connections=CONNECTIONS, requests=SENDS, good='"recipients":3')
+
+
+def mcp_request(port: int, era: str, session_id: str, key: str) -> bytes:
+    """A call of msg_send to all, as it goes over the wire; the older era opens a session for it."""
     arguments = {"session_id": session_id, "to": "*", "subject": "wire", "body": BODY}
     params: dict[str, Any] = {"name": "msg_send", "arguments": arguments}
     headers = {"Authorization": f"Bearer {key}"}
@@ -75,9 +82,7 @@ def _rate(port: int, era: str, session_id: str, key: str) -> float:
     else:
         headers |= {"MCP_Protocol_Version": "2025-11-25", **_session(port, key)}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
-    request = post("/mcp", port, body, **headers)
-    rate(port, request, connections=CONNECTIONS, requests=SENDS // 10, good='"recipients":3')
-    return rate(port, request, connections=CONNECTIONS, requests=SENDS, good='"recipients":3')
+    return post("/mcp", port, body, **headers)
 
 
 def _session(port: int, key: str) -> dict[str, str]:

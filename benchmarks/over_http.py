@@ -51,14 +51,14 @@ def _send_ratio(clients: int) -> float:
         bench = Bench(home)
         bench.runtime.close()
         arguments = {"session_id": bench.sessions[0], "to": "*", "subject": "wire", "body": BODY}
-        with _served(home) as (url, key):
+        with served(home) as (url, key):
             _load(f"{url}/api/tools/msg_send", key, arguments, clients, 1)  # to warm up
             each = _load(f"{url}/api/tools/msg_send", key, arguments, clients, SECONDS)
         return seconds_each(raw_sender(home / "room.db", bench.sessions), SENDS) / each
 
 
 @contextmanager
-def _served(home: Path) -> Iterator[tuple[str, str]]:
+def served(home: Path) -> Iterator[tuple[str, str]]:
     """A server on the home: its address, and the key of the default agent."""
     environment = {"AGENTS_ROOM_HOME": str(home), "AGENTS_ROOM_PORT": "0", "AGENTS_ROOM_MAX_CALLS": "0"}
     process = subprocess.Popen([sys.executable, "app.py"], stdout=subprocess.PIPE, text=True, env=environment)

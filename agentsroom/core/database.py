@@ -32,8 +32,8 @@ class Unit(Protocol):
     def __call__(self, *, may_wait: bool) -> Any: ...
 
 
-Run = Callable[[Unit], Any]
-"""Runs a write to its end and gives its result, on whichever thread."""
+Run = Callable[[Unit, float], Any]
+"""Runs a write to its end and gives its result, on whichever thread; waits for others until that `time.monotonic()`."""
 
 _NOW = 0.0
 """The deadline of who may not wait."""
@@ -205,7 +205,7 @@ class Database:
             with self._my_turn(until), self._translated(), self.backend.write_lock(_left(until)):
                 return self._write(engine, act, _left(until))
 
-        result, last_event = self._run(unit)
+        result, last_event = self._run(unit, deadline)
         if last_event is not None:
             self.publish()
         answer: T = result
@@ -215,10 +215,7 @@ class Database:
     def _my_turn(self, deadline: float) -> Iterator[None]:
         """One write of this process at a time."""
         if not self._one_writer.acquire(timeout=_left(deadline)):
-            text = (
-                "Other calls of this process held the store's write lock all the time; nothing was written."
-            )
-            raise StoreBusy(text, holder=str(os.getpid()), retry_after=1)
+            raise busy_with_own_calls()
         try:
             yield
         finally:
@@ -291,5 +288,11 @@ def _left(deadline: float) -> float:
     return 0 if deadline == _NOW else max(0.001, deadline - time.monotonic())
 
 
-def _run_here(unit: Unit) -> Any:
+def busy_with_own_calls() -> StoreBusy:
+    """The turn to write did not come in time, and no other process kept it."""
+    text = "Other calls of this process had the turn to write all the time; nothing was written."
+    return StoreBusy(text, holder=str(os.getpid()), retry_after=1)
+
+
+def _run_here(unit: Unit, _deadline: float) -> Any:
     return unit(may_wait=True)

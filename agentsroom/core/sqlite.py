@@ -17,7 +17,7 @@ from agentsroom.core.settings import Settings, make_home
 WAL_PAGES = 4_000
 """A write-ahead log of about 16 MB before it goes into the file: a send dirties a dozen pages, mostly the same ones."""
 _SMALL_LOG = (WAL_PAGES - 200) * 4_096
-"""Bytes of a write-ahead log that one more write does not fill."""
+"""Bytes of a write-ahead log that an ordinary write does not fill."""
 
 
 class SqliteBackend:
@@ -93,24 +93,28 @@ class SqliteBackend:
         # without it INSERT OR REPLACE deletes rows unseen by the triggers that guard events
         connection.execute("PRAGMA recursive_triggers=ON")
         connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
+        connection.execute(
+            f"PRAGMA wal_autocheckpoint={WAL_PAGES}"
+        )  # of a migration; begin_write sets it again
         connection.execute("PRAGMA journal_size_limit=0")  # a log that begins anew is small again
 
     def write_lock(self, patience_s: float) -> contextlib.AbstractContextManager[None]:
         return self.lock.held(patience_s)
 
     def commits_at_once(self) -> bool:
-        """Neither fsync at each commit, nor the checkpoint after which the log begins anew."""
+        """Neither fsync at each commit, nor the checkpoint of a full log, nor the fsync that begins an empty one."""
         try:
             log_bytes = os.stat(self._log).st_size
         except OSError:
-            log_bytes = 0
-        return self.lock.works and self._settings.sync != "full" and log_bytes < _SMALL_LOG
+            return False
+        return self.lock.works and self._settings.sync != "full" and 0 < log_bytes < _SMALL_LOG
 
     def begin_read(self, cursor: Any) -> None:
         cursor.execute("BEGIN")
 
     def begin_write(self, cursor: Any, patience_s: float) -> None:
+        """Who may not wait leaves the checkpoint to a later write, however much this one adds to the log."""
+        cursor.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES if patience_s else 0}")
         if patience_s:
             cursor.execute("BEGIN IMMEDIATE")
             return

@@ -258,7 +258,8 @@ def test_a_commit_is_shown_whose_writer_died_before_it_told_anybody(home: Path, 
 def test_while_another_process_writes_no_read_and_no_stream_is_held_up(home: Path) -> None:
     lock = WriteLock(home / "room.db.lock", time.sleep)
     with WebServer(home) as server, ExitStack() as opened:
-        client = McpClient(server, server.key)
+        client, other = (McpClient(server, server.key) for _ in range(2))
+        session = other.call("room_join", room="back")["session_id"]
         page, reader = (opened.enter_context(server.connect()) for _ in range(2))
         assert page.ask("/live?page=/rooms&since=999999999")[0] == 200
         assert b"ready" in (page.chunk() or b"")
@@ -268,6 +269,7 @@ def test_while_another_process_writes_no_read_and_no_stream_is_held_up(home: Pat
             joining.start()
             for _ in range(50):
                 assert reader.get("/healthz")[0] == 200, "the write waits, the read does not"
+            assert other.call("room_history", session_id=session)["messages"] == []
             assert joining.is_alive()
         joining.join(PATIENCE_S)
         assert b"front" in (page.chunk() or b"")

@@ -1,5 +1,6 @@
 """Where a server's writes run: on the hub while nothing keeps them waiting, else on a native thread."""
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -9,6 +10,7 @@ from typing import Any
 import gevent
 import pytest
 from gevent.event import Event
+from greenlet import greenlet, settrace
 
 from agentsroom.core import sqlite
 from agentsroom.core.backends import backend_for
@@ -46,10 +48,15 @@ def where(_work: Writing) -> int:
     return threading.get_native_id()
 
 
-def another_process(database: Database) -> WriteLock:
-    """What another process holds while it writes: the lock by a descriptor of its own."""
+def path_of(database: Database) -> Path:
     path = database.settings.database_path
     assert path is not None
+    return path
+
+
+def another_process(database: Database) -> WriteLock:
+    """What another process holds while it writes: the lock by a descriptor of its own."""
+    path = path_of(database)
     return WriteLock(path.with_name(path.name + ".lock"), gevent.sleep)
 
 
@@ -75,6 +82,64 @@ def test_a_write_that_fills_the_log_runs_elsewhere_and_then_the_log_is_small_aga
     first = next(number for number, thread in enumerate(threads) if thread != here)
     assert here in threads[first:], "it was small again"
     assert 0 < threads.count(here) < len(threads)
+
+
+def test_a_write_that_fills_the_log_after_all_leaves_the_disk_to_the_next(
+    make: Callable[..., Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = make()
+    here = threading.get_native_id()
+    before = path_of(database).stat().st_size
+    monkeypatch.setattr(sqlite, "WAL_PAGES", 50)
+    monkeypatch.setattr(sqlite, "_SMALL_LOG", path_of(database).with_name("room.db-wal").stat().st_size + 1)
+    assert database.write(lambda work: (work.emit("big", "home", text="x" * 500_000), where(work))[1]) == here
+    assert path_of(database).stat().st_size == before
+    assert database.write(lambda work: (work.emit("tick", "home"), where(work))[1]) != here
+    assert path_of(database).stat().st_size > before
+
+
+def test_the_first_write_into_an_empty_log_runs_elsewhere(make: Callable[..., Database]) -> None:
+    """SQLite syncs the head of a log that begins."""
+    database = make()
+    here = threading.get_native_id()
+
+    def tick() -> int:
+        return database.write(lambda work: (work.emit("tick", "home"), where(work))[1])
+
+    assert tick() == here
+    with closing(sqlite3.connect(path_of(database))) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert tick() != here
+    assert tick() == here
+
+
+def test_of_many_that_wait_each_is_woken_for_its_own_turn(make: Callable[..., Database]) -> None:
+    database = make(sync="full")
+    switches = 0
+
+    def count(_event: str, greenlets: tuple[greenlet, greenlet]) -> None:
+        nonlocal switches
+        switches += greenlets[1] in writers
+
+    writers = [gevent.spawn(database.write, lambda work: work.emit("tick", "home")) for _ in range(100)]
+    before = settrace(count)
+    try:
+        gevent.joinall(writers, timeout=PATIENCE_S, raise_error=True)
+    finally:
+        settrace(before)
+    assert 100 <= switches < 1_000
+
+
+def test_who_has_less_patience_waits_no_longer_for_its_turn(make: Callable[..., Database]) -> None:
+    database = make()
+    with closing(another_process(database)) as lock:
+        with lock.held(1):
+            patient = gevent.spawn(database.write, where)
+            gevent.sleep(0)
+            with pytest.raises(StoreBusy):
+                database.write(where, patience_s=0.01)
+            assert not patient.dead
+        assert patient.get(timeout=PATIENCE_S) != threading.get_native_id()
 
 
 def test_while_another_process_writes_others_go_on_and_the_order_stays(make: Callable[..., Database]) -> None:
