@@ -39,6 +39,10 @@ class Backend(Protocol):
         """Held around each write transaction; raises StoreBusy, naming the holder, after that time, 0 s included."""
         ...
 
+    def give_up(self) -> None:
+        """The process ends: who waits for the write lock, or will, gets StoreBusy at once."""
+        ...
+
     def commits_at_once(self) -> bool:
         """Whether a commit that comes now waits for no disk and no other machine."""
         ...

@@ -29,6 +29,8 @@ class WriteLock:
 
     def __init__(self, path: Path, sleep: Sleep) -> None:
         self.works = True
+        self.is_given_up = False
+        """Whether nobody waits for it any more."""
         self._lock = LockFile(path)
         self._turn = LockFile(path.with_name(path.name + ".turn"))
         self._sleep = sleep
@@ -68,7 +70,7 @@ class WriteLock:
 
     def _take(self, file: "LockFile", pause_s: float, deadline: float) -> bool:
         while not file.try_take():
-            if time.monotonic() >= deadline:
+            if self.is_given_up or time.monotonic() >= deadline:
                 return False
             self._sleep(pause_s)
         return True

@@ -39,6 +39,9 @@ class PostgresBackend:
     def write_lock(self, _patience_s: float) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()  # begin_write waits
 
+    def give_up(self) -> None:
+        pass  # the database server ends what waits with its connection
+
     def commits_at_once(self) -> bool:
         return False
 

@@ -101,6 +101,9 @@ class SqliteBackend:
     def write_lock(self, patience_s: float) -> contextlib.AbstractContextManager[None]:
         return self.lock.held(patience_s)
 
+    def give_up(self) -> None:
+        self.lock.is_given_up = True
+
     def commits_at_once(self) -> bool:
         """Neither fsync at each commit, nor the checkpoint of a full log, nor the fsync that begins an empty one."""
         try:
@@ -115,10 +118,9 @@ class SqliteBackend:
     def begin_write(self, cursor: Any, patience_s: float) -> None:
         """Who may not wait leaves the checkpoint to a later write, however much this one adds to the log."""
         cursor.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES if patience_s else 0}")
-        if patience_s:
-            cursor.execute("BEGIN IMMEDIATE")
-            return
-        cursor.execute("PRAGMA busy_timeout=0")
+        cursor.execute(
+            f"PRAGMA busy_timeout={round(patience_s * 1_000)}"
+        )  # a program of others may have it locked
         try:
             cursor.execute("BEGIN IMMEDIATE")
         finally:
@@ -157,9 +159,7 @@ class SqliteBackend:
             return None
         name = getattr(error, "sqlite_errorname", "") or ""
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return StoreBusy(
-                f"The store {self.path} stayed locked for {self._settings.busy_s} s.", retry_after=1
-            )
+            return StoreBusy(f"Another program has the store {self.path} locked.", retry_after=1)
         if reason := _sqlite_trouble(name, error):
             return StoreUnavailable(
                 f"The store {self.path} {reason}.", hint="agents-room doctor", retry_after=10

@@ -10,6 +10,7 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import click
@@ -95,7 +96,13 @@ def _run(settings: Settings, runtime: Runtime, server: Server, running: Running)
         (settings.home_path / "serve.json").unlink(missing_ok=True)
         if end_watching is not None:
             end_watching()
-        server.end(runtime.feed.close, END_S)
+        server.end(partial(_end_waits, runtime), END_S)
+
+
+def _end_waits(runtime: Runtime) -> None:
+    """Streams, calls that wait for mail, and writes that wait for another process."""
+    runtime.feed.close()
+    runtime.database.backend.give_up()
 
 
 def _end_for_sure() -> None:

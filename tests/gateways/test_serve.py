@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -274,3 +275,33 @@ def test_while_another_process_writes_no_read_and_no_stream_is_held_up(home: Pat
         joining.join(PATIENCE_S)
         assert b"front" in (page.chunk() or b"")
     lock.close()
+
+
+def test_calls_that_wait_for_another_process_are_answered_when_the_server_stops(home: Path) -> None:
+    lock = WriteLock(home / "room.db.lock", time.sleep)
+    with WebServer(home) as server, ThreadPoolExecutor(3) as pool:
+        client = McpClient(server, server.key)
+        with lock.held(1), server.connect() as reader:
+            joining = [pool.submit(client.modern, "tools/call", JOIN) for _ in range(3)]
+            for _ in range(50):
+                assert reader.get("/healthz")[0] == 200
+            assert ends_in_time(server) == 0
+        errors = [one.result(PATIENCE_S).message()["result"] for one in joining]
+    assert all(one["isError"] and "store_busy" in one["content"][0]["text"] for one in errors)
+    lock.close()
+
+
+def test_while_a_program_of_others_has_the_store_locked_reads_go_on(home: Path) -> None:
+    with WebServer(home, AGENTS_ROOM_BUSY_S="2") as server, ThreadPoolExecutor(4) as pool:
+        client = McpClient(server, server.key)
+        session_id = client.call("room_join", room="front")["session_id"]
+        with contextlib.closing(sqlite3.connect(home / "room.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            joining = [pool.submit(client.modern, "tools/call", JOIN) for _ in range(4)]
+            assert client.call("msg_unread", session_id=session_id) == {"count": 0}
+            assert not any(one.done() for one in joining), "they wait longer than a read does"
+            answers = [one.result(PATIENCE_S).message()["result"] for one in joining]
+    assert all("store_busy" in one["content"][0]["text"] for one in answers)
+
+
+JOIN = {"name": "room_join", "arguments": {"room": "front"}}
