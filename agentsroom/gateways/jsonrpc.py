@@ -81,6 +81,11 @@ class Refused(Exception):
         return refusal(self.code, self.message, id=id, data=self.data)
 
 
+def in_use(id: RequestId) -> Refused:
+    """A request has the id of one that is not answered yet."""
+    return Refused(INVALID_REQUEST, f"A call with the id {json.dumps(id)[:100]} is under way.")
+
+
 def refusal(code: int, message: str, *, id: RequestId | None = None, data: Any = None) -> Reply:
     """A JSON-RPC error; its id is null where the message's own can't be told."""
     error = {"code": code, "message": message, **({} if data is None else {"data": data})}

@@ -12,6 +12,7 @@ from agentsroom.core.principals import Principal, this_process
 from agentsroom.core.settings import Settings
 
 if TYPE_CHECKING:
+    from agentsroom.core.tools import Tool
     from agentsroom.runtime import Runtime
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -44,13 +45,13 @@ class LazyRuntime:
         assert self._loading is not None
         return self._loading.result()
 
-    def only_reads(self, tool: str) -> bool:
-        """False also where nothing tells: calling it will say what is wrong."""
+    def tool(self, name: str) -> "Tool | None":
+        """None also where nothing tells: calling it will say what is wrong."""
         assert self._loading is not None
         if self._loading.exception() is None:
             with suppress(UnknownTool):
-                return self.runtime.registry.get(tool).read_only
-        return False
+                return self.runtime.registry.get(name)
+        return None
 
     def caller(self) -> Principal:
         """Raises NotFound or Conflict, and what keeps the store from being opened."""

@@ -1,6 +1,5 @@
 """Sessions of legacy MCP clients over HTTP: whose they are, what they agreed on, what is under way in them."""
 
-import json
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -59,12 +58,12 @@ class HttpSession:
     def check_unused(self, id: jsonrpc.RequestId) -> None:
         """Raises Refused while a call of that id waits."""
         if id in self._under_way:
-            raise _in_use(id)
+            raise jsonrpc.in_use(id)
 
     def begin(self, id: jsonrpc.RequestId, cancel: Callable[[], None]) -> None:
         """A call waits from now on. Raises Refused while another of that id does."""
         if self._under_way.setdefault(id, cancel) is not cancel:
-            raise _in_use(id)
+            raise jsonrpc.in_use(id)
 
     def finish(self, id: jsonrpc.RequestId) -> None:
         """The call that began has ended."""
@@ -102,10 +101,6 @@ class HttpSession:
             cancel()
         if self._end_stream is not None:
             self._end_stream()
-
-
-def _in_use(id: jsonrpc.RequestId) -> jsonrpc.Refused:
-    return jsonrpc.Refused(jsonrpc.INVALID_REQUEST, f"A call with the id {json.dumps(id)} is under way.")
 
 
 class HttpSessions:

@@ -14,7 +14,7 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.errors import AgentsRoomError, TooManyRequests
 from agentsroom.core.logs import log_to_stderr
 from agentsroom.core.settings import Settings, load_settings
 from agentsroom.gateways import jsonrpc, offers, rpc
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from agentsroom.core.feed import Subscription
     from agentsroom.gateways.features import RuntimeFeatures
 
-MOST_READERS = 100
-"""Calls that run beside the others; so many streams of notifications there may be, too."""
+MOST_LASTING = 100
+"""Waits and streams of notifications at a time; one more is refused."""
+_MOST_READERS = 16
+"""Other calls that only read and run beside the others; one more waits."""
 _MOST_WAITING = 256
 _BEGINS_CHANGES = ("resources/list", "resources/subscribe")
 """A legacy client that sends one of these is told of changes from then on."""
@@ -73,8 +75,8 @@ class _Server:
         self._calls: queue.SimpleQueue[StdioCall | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(_MOST_WAITING)
         self._open: dict[jsonrpc.RequestId, StdioCall] = {}
-        self._readers = threading.BoundedSemaphore(MOST_READERS)
-        self._listeners = threading.BoundedSemaphore(MOST_READERS)
+        self._readers = threading.BoundedSemaphore(_MOST_READERS)
+        self._lasting = threading.BoundedSemaphore(MOST_LASTING)
         self._writing = threading.Lock()
         self._is_closing = False
         self._follower: StdioCall | None = None
@@ -96,6 +98,9 @@ class _Server:
                 pass
 
     def _answer(self, request: jsonrpc.Request) -> None:
+        if request.id in self._open:
+            self._send(jsonrpc.in_use(request.id).reply(request.id).body)
+            return
         match rpc.answer(request, self._agreed):
             case jsonrpc.Reply() as reply:
                 self._send(reply.body)
@@ -111,12 +116,29 @@ class _Server:
         """Begins the calls in their order, one after another but for those that only read."""
         while (call := self._calls.get()) is not None:
             self._room.release()
-            if call.only_reads:
-                places = self._listeners if isinstance(call.work, rpc.Listening) else self._readers
-                places.acquire()
-                threading.Thread(target=self._read, args=(call, places), name="read", daemon=True).start()
+            if call.lasts:
+                self._begin_lasting(call)
+            elif call.only_reads:
+                self._readers.acquire()
+                self._run_beside(call, self._readers)
             else:
                 self._run(call)
+
+    def _begin_lasting(self, call: StdioCall) -> None:
+        if self._lasting.acquire(blocking=False):
+            self._run_beside(call, self._lasting)
+            return
+        error = TooManyRequests(
+            f"{MOST_LASTING} waits and streams are open; one client may have no more.",
+            hint="Cancel some of them.",
+        )
+        del self._open[call.id]
+        self._send(
+            jsonrpc.refusal(jsonrpc.INTERNAL_ERROR, error.message, id=call.id, data=error.as_json()).body
+        )
+
+    def _run_beside(self, call: StdioCall, places: threading.Semaphore) -> None:
+        threading.Thread(target=self._read, args=(call, places), name="read", daemon=True).start()
 
     def _read(self, call: StdioCall, places: threading.Semaphore) -> None:
         try:
@@ -198,8 +220,8 @@ class _Server:
         self._lane.join(max(0, deadline - time.monotonic()))
         return not self._lane.is_alive() and all(
             places.acquire(timeout=max(0, deadline - time.monotonic()))
-            for places in (self._readers, self._listeners)
-            for _ in range(MOST_READERS)
+            for places, most in ((self._readers, _MOST_READERS), (self._lasting, MOST_LASTING))
+            for _ in range(most)
         )
 
 

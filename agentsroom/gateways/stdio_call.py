@@ -9,6 +9,7 @@ from agentsroom.gateways.lazy_runtime import LazyRuntime
 
 if TYPE_CHECKING:
     from agentsroom.core.feed import CallFeed
+    from agentsroom.core.tools import Tool
     from agentsroom.gateways.features import RuntimeFeatures
 
 
@@ -28,14 +29,24 @@ class StdioCall:
         return self.work.request.id
 
     @property
+    def lasts(self) -> bool:
+        """Whether it may take long; such a call only reads."""
+        if isinstance(self.work, rpc.Listening):
+            return True
+        tool = self._tool
+        return tool is not None and tool.waits
+
+    @property
     def only_reads(self) -> bool:
-        match self.work:
-            case rpc.Listening():
-                return True
-            case rpc.Work(tool=None):
-                return False
-            case rpc.Work(tool=tool):
-                return self._store.only_reads(str(tool))
+        tool = self._tool
+        return tool is not None and tool.read_only
+
+    @property
+    def _tool(self) -> "Tool | None":
+        """The tool that it calls, if it is one."""
+        if isinstance(self.work, rpc.Listening) or self.work.tool is None:
+            return None
+        return self._store.tool(self.work.tool)
 
     def cancel(self) -> None:
         """Nobody wants the reply any more."""

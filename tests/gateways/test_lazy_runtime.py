@@ -18,14 +18,11 @@ def loaded(home: Path, agent: str = "default") -> LazyRuntime:
     return lazy
 
 
-def test_it_is_loaded_once_and_tells_what_only_reads(tmp_path: Path) -> None:
+def test_it_is_loaded_once_and_knows_its_tools(tmp_path: Path) -> None:
     lazy = loaded(tmp_path)
     assert lazy.runtime is lazy.runtime
-    assert [lazy.only_reads(name) for name in ("msg_wait", "msg_send", "no_such_tool")] == [
-        True,
-        False,
-        False,
-    ]
+    names = [tool and tool.name for tool in map(lazy.tool, ("msg_wait", "no_such_tool"))]
+    assert names == ["msg_wait", None]
     assert lazy.caller() is lazy.caller()
     assert lazy.caller().kind == "local"
     lazy.close()

@@ -5,14 +5,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentsroom.core.lockfile import WriteLock
 from agentsroom.gateways import jsonrpc
-from agentsroom.gateways.mcp_stdio import MOST_READERS
+from agentsroom.gateways.mcp_stdio import MOST_LASTING
 from agentsroom.gateways.standard_streams import LONGEST_LINE
 from tests.support.stdio import INITIALIZE, META, PATIENCE_S, SERVER, StdioServer
 
@@ -132,27 +134,43 @@ def test_a_wait_ends_when_another_process_sends(server: StdioServer, start: Star
 
 
 def test_cancelled_waits_end_without_a_reply(server: StdioServer) -> None:
-    """So many may run at once: the second ones and the read behind them begin only when the first have ended."""
     session_id = joined(server)
-    most = MOST_READERS - 1
-    for number in range(most):
-        wait_for_mail(server, session_id, number)
-    assert server.call("msg_unread", session_id=session_id) == {"count": 0}  # calls begin in order: all wait
-    for number in range(most):
-        server.send_message("notifications/cancelled", {"requestId": number, "reason": "enough"})
-    for number in range(most, 2 * most):
-        wait_for_mail(server, session_id, number)
+    for batch in range(3):
+        numbers = range(batch * 10, batch * 10 + 10)
+        for number in numbers:
+            wait_for_mail(server, session_id, number)
+        assert server.call("msg_unread", session_id=session_id) == {"count": 0}
+        for number in numbers:
+            server.send_message("notifications/cancelled", {"requestId": number, "reason": "enough"})
     assert server.call("msg_unread", session_id=session_id) == {"count": 0}
 
 
-def test_listeners_take_no_reader_s_place(server: StdioServer) -> None:
+def test_one_wait_too_many_is_refused_and_holds_up_nobody(server: StdioServer) -> None:
     session_id = joined(server)
     wishes: dict[str, Any] = {"notifications": {}, "_meta": META}
-    for number in range(MOST_READERS):
-        server.send_message("subscriptions/listen", wishes, f"listens {number}")
-    told = {server.message()["method"] for _ in range(MOST_READERS)}
-    assert told == {"notifications/subscriptions/acknowledged"}
+    for number in range(MOST_LASTING - 1):
+        wait_for_mail(server, session_id, number)
+    for name in ("last", "too many"):
+        server.send_message("subscriptions/listen", wishes, name)
+    told = [server.message() for _ in range(2)]
+    assert [one.get("id") for one in told if "error" in one] == ["too many"]
+    assert "notifications/subscriptions/acknowledged" in [one.get("method") for one in told]
+    wait_for_mail(server, session_id, -1)
+    assert server.message()["error"]["data"]["code"] == "too_many_requests"
     assert server.call("msg_unread", session_id=session_id) == {"count": 0}
+    server.send_message("notifications/cancelled", {"requestId": 0})
+    server.send_message("notifications/cancelled", {"requestId": "last"})
+
+
+def test_an_id_under_way_is_taken_by_no_other_call(server: StdioServer) -> None:
+    session_id = joined(server)
+    wait_for_mail(server, session_id, 7)
+    assert server.call("msg_unread", session_id=session_id) == {"count": 0}
+    server.send_message("ping", {}, 7)
+    assert server.message()["error"]["code"] == jsonrpc.INVALID_REQUEST
+    server.send_message("notifications/cancelled", {"requestId": 7})
+    server.call("msg_send", session_id=session_id, to=session_id, body="nobody waits")
+    assert server.call("msg_unread", session_id=session_id) == {"count": 1}
 
 
 def test_who_unsubscribes_at_once_is_told_of_nothing(server: StdioServer) -> None:
@@ -166,17 +184,20 @@ def test_who_unsubscribes_at_once_is_told_of_nothing(server: StdioServer) -> Non
     assert server.rest() == []
 
 
-def test_a_call_that_is_cancelled_before_it_began_does_nothing(server: StdioServer) -> None:
-    """The waits take every turn, so the send behind the one too many can't have begun."""
+def test_a_call_that_is_cancelled_before_it_began_does_nothing(server: StdioServer, tmp_path: Path) -> None:
+    """Another process writes, so that the first send waits and the second can't have begun."""
     session_id = joined(server)
-    last = MOST_READERS + 1
-    for number in range(last):
-        wait_for_mail(server, session_id, number)
-    arguments = {"session_id": session_id, "to": session_id, "body": "never"}
-    server.send_message("tools/call", {"name": "msg_send", "arguments": arguments}, last)
-    for number in range(last, -1, -1):
-        server.send_message("notifications/cancelled", {"requestId": number})
-    assert server.call("msg_unread", session_id=session_id) == {"count": 0}
+    lock = WriteLock(tmp_path / "home" / "room.db.lock", time.sleep)
+    with lock.held(1):
+        for number, body in ((1, "first"), (2, "never")):
+            arguments = {"session_id": session_id, "to": session_id, "body": body}
+            server.send_message("tools/call", {"name": "msg_send", "arguments": arguments}, number)
+        server.send_message("notifications/cancelled", {"requestId": 2})
+        assert server.ask("ping")["result"] == {}
+    lock.close()
+    assert server.message()["id"] == 1
+    found = server.call("msg_recv", session_id=session_id)["messages"]
+    assert [one["body"] for one in found] == ["first"]
 
 
 def test_a_cancellation_of_another_type_of_id_or_of_nothing_changes_nothing(server: StdioServer) -> None:
@@ -329,8 +350,8 @@ def test_a_modern_client_listens_until_it_cancels(start: Start) -> None:
         {"uri": history_of("test"), "_meta": tag},
     )
     server.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}\n')
-    other.call("msg_send", session_id=sender, to="*", body="more")
     assert server.ask("ping")["result"] == {}
+    other.call("msg_send", session_id=sender, to="*", body="more")
     server.close_input()
     assert server.rest() == []
 
