@@ -94,6 +94,13 @@ class Leases(RuleBasedStateMachine):
     def own(self, name: str, path: str) -> Held | None:
         return next((one for one in self.live() if (one.owner, one.path) == (name, path)), None)
 
+    def may_hold(self, name: str, path: str) -> Held | None:
+        """The lease that a call acts on; without one the call is refused, and changes nothing."""
+        own = None if name in self.left else self.own(name, path)
+        if own is not None:
+            self.call(name)
+        return own
+
     @rule(name=names, path=paths, mode=modes, ttl=ttls)
     def claim(self, name: str, path: str, mode: str | None, ttl: int | None) -> None:
         if not self.call(name):
@@ -124,12 +131,11 @@ class Leases(RuleBasedStateMachine):
 
     @rule(name=names, path=paths, ttl=ttls)
     def renew(self, name: str, path: str, ttl: int | None) -> None:
-        if not self.call(name):
-            return
-        own = self.own(name, path)
+        own = self.may_hold(name, path)
         if own is None:
-            with pytest.raises((LeaseEnded, NotHolder)):
-                self.seats[name]("lease_renew", path=path, ttl_s=ttl)
+            if name not in self.left:
+                with pytest.raises((LeaseEnded, NotHolder)):
+                    self.seats[name]("lease_renew", path=path, ttl_s=ttl)
             return
         self.seats[name]("lease_renew", path=path, ttl_s=ttl)
         own.ttl = ttl * SECOND if ttl else own.ttl
@@ -137,13 +143,12 @@ class Leases(RuleBasedStateMachine):
 
     @rule(name=names, path=paths)
     def release(self, name: str, path: str) -> None:
-        if not self.call(name):
-            return
-        own = self.own(name, path)
+        own = self.may_hold(name, path)
         if own is None:
-            had = any((one.owner, one.path) == (name, path) for one in self.leases)
-            with pytest.raises(LeaseEnded if had else NotHolder):
-                self.seats[name]("lease_release", path=path)
+            if name not in self.left:
+                had = any((one.owner, one.path) == (name, path) for one in self.leases)
+                with pytest.raises(LeaseEnded if had else NotHolder):
+                    self.seats[name]("lease_release", path=path)
             return
         self.seats[name]("lease_release", path=path)
         self.end(own)
