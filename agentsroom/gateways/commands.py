@@ -106,13 +106,13 @@ def command_of(tool: Tool, schema: dict[str, Any], open_store: Open) -> click.Co
 
 def _typed_help(schema: dict[str, Any], place: Place) -> list[str]:
     described = {name: schema["properties"][name] for name in place.typed}
-    return [
-        f"{name.upper()}: {' or '.join(_names(one))}."
-        if _names(one)
-        else f"{name.upper()}: {one['description']}. Quote it for the shell."
-        for name, one in described.items()
-        if "description" in one or _names(one)
-    ]
+    told = {name: " or ".join(_names(one)) or one.get("description", "") for name, one in described.items()}
+    return [f"{name.upper()}: {text}.{_quoted(text)}" for name, text in told.items() if text]
+
+
+def _quoted(text: str) -> str:
+    """What a shell would read itself."""
+    return " Quote it for the shell." if "*" in text else ""
 
 
 def _names(schema: dict[str, Any]) -> list[str]:

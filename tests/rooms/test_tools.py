@@ -202,3 +202,8 @@ def test_a_whole_number_may_be_written_with_a_point(seat: Seat) -> None:
     schema = registry.schema(registry.get("msg_recv"))
     assert Draft202012Validator(schema).is_valid({"session_id": seat.id, "limit": 10.0})
     assert not Draft202012Validator(schema).is_valid({"session_id": seat.id, "limit": 10.5})
+
+
+def test_what_may_be_broken_off_changes_nothing(seat: Seat) -> None:
+    """A call that waits ends when its client hangs up."""
+    assert [tool.name for tool in seat.store.runtime.registry if tool.waits and not tool.read_only] == []
