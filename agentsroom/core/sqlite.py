@@ -16,8 +16,8 @@ from agentsroom.core.settings import Settings, make_home
 
 WAL_PAGES = 4_000
 """A write-ahead log of about 16 MB before it goes into the file: a send dirties a dozen pages, mostly the same ones."""
-_SMALL_LOG = (WAL_PAGES - 200) * 4_096
-"""Bytes of a write-ahead log that an ordinary write does not fill."""
+_MOST_OF_A_WRITE = 200
+"""Pages that an ordinary write adds to the log at most."""
 
 
 class SqliteBackend:
@@ -25,7 +25,7 @@ class SqliteBackend:
 
     def __init__(self, path: Path, settings: Settings, sleep: Sleep) -> None:
         self.path = path
-        self._log = f"{path}-wal"
+        self._log = _Log(f"{path}-wal")
         self._settings = settings
         self._busy_ms = settings.busy_s * 1_000
         self._identity: tuple[int, int] | None = None
@@ -58,6 +58,7 @@ class SqliteBackend:
 
     def close(self) -> None:
         self.lock.close()
+        self._log.close()
 
     def check_in_place(self) -> None:
         if self._identity_now() != self._identity:
@@ -96,7 +97,6 @@ class SqliteBackend:
         connection.execute(
             f"PRAGMA wal_autocheckpoint={WAL_PAGES}"
         )  # of a migration; begin_write sets it again
-        connection.execute("PRAGMA journal_size_limit=0")  # a log that begins anew is small again
 
     def write_lock(self, patience_s: float) -> contextlib.AbstractContextManager[None]:
         return self.lock.held(patience_s)
@@ -105,12 +105,8 @@ class SqliteBackend:
         self.lock.is_given_up = True
 
     def commits_at_once(self) -> bool:
-        """Neither fsync at each commit, nor the checkpoint of a full log, nor the fsync that begins an empty one."""
-        try:
-            log_bytes = os.stat(self._log).st_size
-        except OSError:
-            return False
-        return self.lock.works and self._settings.sync != "full" and 0 < log_bytes < _SMALL_LOG
+        """Neither fsync at each commit, nor the checkpoint of a full log, nor the fsync with which one begins anew."""
+        return self.lock.works and self._settings.sync != "full" and self._log.has_room()
 
     def begin_read(self, cursor: Any) -> None:
         cursor.execute("BEGIN")
@@ -179,3 +175,37 @@ def _sqlite_trouble(name: str, error: Exception) -> str | None:
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return f"is damaged ({error}); restore a backup of it"
     return None
+
+
+class _Log:
+    """The write-ahead log of a store, as far as its file tells (sqlite.org/fileformat2.html, 4.1).
+
+    The index beside it tells more, but whoever closes that file takes away the locks that SQLite has on it.
+    """
+
+    _HEAD, _FRAME = 32, 24
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._descriptor = -1
+
+    def has_room(self) -> bool:
+        """Whether it has begun, and an ordinary write does not fill it: a place near its end is none of this log's yet."""
+        try:
+            if self._descriptor < 0:
+                self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            head = os.pread(self._descriptor, self._HEAD, 0)
+            page_bytes = int.from_bytes(head[8:12])
+            place = self._HEAD + (WAL_PAGES - _MOST_OF_A_WRITE) * (self._FRAME + page_bytes)
+            frame = os.pread(self._descriptor, self._FRAME, place)
+        except OSError:
+            return False
+        return (
+            len(head) == self._HEAD and frame[8:16] != head[16:24]
+        )  # the salts, which each log has of its own
+
+    def close(self) -> None:
+        """The next look opens the file again."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

@@ -72,7 +72,7 @@ def test_a_write_that_fills_the_log_runs_elsewhere_and_then_the_log_is_small_aga
     make: Callable[..., Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "WAL_PAGES", 50)
-    monkeypatch.setattr(sqlite, "_SMALL_LOG", 40 * 4_096)
+    monkeypatch.setattr(sqlite, "_MOST_OF_A_WRITE", 10)
     database = make()
     here = threading.get_native_id()
     threads = [
@@ -90,8 +90,9 @@ def test_a_write_that_fills_the_log_after_all_leaves_the_disk_to_the_next(
     database = make()
     here = threading.get_native_id()
     before = path_of(database).stat().st_size
-    monkeypatch.setattr(sqlite, "WAL_PAGES", 50)
-    monkeypatch.setattr(sqlite, "_SMALL_LOG", path_of(database).with_name("room.db-wal").stat().st_size + 1)
+    pages = path_of(database).with_name("room.db-wal").stat().st_size // 4_096
+    monkeypatch.setattr(sqlite, "WAL_PAGES", pages + 20)
+    monkeypatch.setattr(sqlite, "_MOST_OF_A_WRITE", 0)
     assert database.write(lambda work: (work.emit("big", "home", text="x" * 500_000), where(work))[1]) == here
     assert path_of(database).stat().st_size == before
     assert database.write(lambda work: (work.emit("tick", "home"), where(work))[1]) != here
