@@ -120,7 +120,7 @@ class Feed:
     def __init__(self, database: Database, wake: Wake) -> None:
         self._database = database
         self._wake = wake
-        self._subscriptions: tuple[Subscription, ...] = ()
+        self._subscriptions: dict[Subscription, None] = {}
         self._last = 0
         self._guard = threading.Lock()
         self._listens = False
@@ -139,12 +139,12 @@ class Feed:
                 subscription.offer(CLOSED)
                 return subscription
             self._start()
-            self._subscriptions = (*self._subscriptions, subscription)
+            self._subscriptions[subscription] = None
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
         with self._guard:
-            self._subscriptions = tuple(one for one in self._subscriptions if one is not subscription)
+            self._subscriptions.pop(subscription, None)
 
     @property
     def subscribers(self) -> int:
@@ -175,8 +175,10 @@ class Feed:
     def _catch_up(self) -> None:
         while events := self._database.read(lambda work: events_after(work, self._last)):
             self._last = events[-1].id
+            with self._guard:
+                subscriptions = tuple(self._subscriptions)
             for event in events:
-                for subscription in self._subscriptions:
+                for subscription in subscriptions:
                     subscription.offer(event)
             if len(events) < QUEUE_SIZE:
                 return  # what was committed since wakes us again
@@ -185,8 +187,9 @@ class Feed:
         """Ends every subscription with CLOSED and stops listening, for good."""
         with self._guard:
             self._is_closed = True
+            subscriptions = tuple(self._subscriptions)
         self._wake.close()
-        for subscription in self._subscriptions:
+        for subscription in subscriptions:
             subscription.offer(CLOSED)
         if self._follower is not None:
             self._follower.join(_PATIENCE_S)

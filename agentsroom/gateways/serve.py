@@ -5,6 +5,7 @@ For a process whose standard library is patched by gevent (app.py).
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
 import shlex
@@ -68,10 +69,12 @@ def serve(settings: Settings, make_app: MakeApp, *, backend: Backend | None = No
         try:
             _check(runtime)  # before anything answers: a big store takes long
             server = Server(listener, make_app(settings, runtime, running))
+            gc.freeze()  # what was made until now stays, and is looked at by no collection
             _run(settings, runtime, server, running)
         finally:
             runtime.database.close()
             writer.close()
+            gc.freeze()  # nothing is left to collect, and looking for it takes longer than all of the end
     return 0
 
 
