@@ -20,6 +20,12 @@ _MOST_OF_A_WRITE = 200
 """Pages that an ordinary write adds to the log at most."""
 
 
+class _Connection(sqlite3.Connection):
+    """One that knows whether its commits checkpoint a full log."""
+
+    checkpoints = True
+
+
 class SqliteBackend:
     """One file in WAL mode. Writers queue on a lock file, fairer than SQLite's own lock under load."""
 
@@ -52,7 +58,9 @@ class SqliteBackend:
             mode = "ro" if self.path.with_name(self.path.name + "-wal").exists() else "ro&immutable=1"
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         try:
-            return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+            return sqlite3.connect(
+                uri, uri=True, isolation_level=None, check_same_thread=False, factory=_Connection
+            )
         except sqlite3.Error as error:
             raise self.translate(error) or error from error
 
@@ -94,9 +102,7 @@ class SqliteBackend:
         # without it INSERT OR REPLACE deletes rows unseen by the triggers that guard events
         connection.execute("PRAGMA recursive_triggers=ON")
         connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute(
-            f"PRAGMA wal_autocheckpoint={WAL_PAGES}"
-        )  # of a migration; begin_write sets it again
+        connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
 
     def write_lock(self, patience_s: float) -> contextlib.AbstractContextManager[None]:
         return self.lock.held(patience_s)
@@ -113,7 +119,13 @@ class SqliteBackend:
 
     def begin_write(self, cursor: Any, patience_s: float) -> None:
         """Who may not wait leaves the checkpoint to a later write, however much this one adds to the log."""
-        cursor.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES if patience_s else 0}")
+        checkpoints = patience_s > 0
+        if cursor.connection.checkpoints is not checkpoints:
+            cursor.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES if checkpoints else 0}")
+            cursor.connection.checkpoints = checkpoints
+        if patience_s > self._settings.busy_s - 1:  # what the connection waits anyway
+            cursor.execute("BEGIN IMMEDIATE")
+            return
         cursor.execute(
             f"PRAGMA busy_timeout={round(patience_s * 1_000)}"
         )  # a program of others may have it locked
