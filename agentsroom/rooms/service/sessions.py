@@ -63,7 +63,9 @@ def join(work: Writing, caller: Principal, joining: Joining) -> Joined:
         store.enter_room(work, session.id, room.id)
     present = store.rooms_of(work, session.id)
     if len(present) > work.settings.max_rooms:
-        raise InvalidArgument({"extra_rooms": f"{len(present)} rooms; {work.settings.max_rooms} at most"})
+        raise InvalidArgument(
+            {"extra_rooms": f"{len(present)} rooms came; at most {work.settings.max_rooms}"}
+        )
     names = [room.name for room in present]
     work.emit("session_joined", session.team_id, session=session.id, rooms=names, label=session.label)
     level = effective(Level(session.autonomy), _caps(present))
