@@ -73,7 +73,7 @@ def test_a_flood_of_somebody_who_was_let_in_is_refused_too(server: WebServer, ra
     raw.send(put(server, b"Transfer-Encoding: chunked"))
     sending = threading.Thread(target=raw.send_what_is_taken, args=(FLOODS[flood],))
     sending.start()
-    assert raw.answer().status in (400, 413)
+    assert raw.answer().status in (400, 408, 413), "408: this server is hasty"
     sending.join()
 
 

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60
 APP = [sys.executable, "app.py"]
 
 
