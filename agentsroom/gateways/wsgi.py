@@ -77,10 +77,10 @@ class Handler(WSGIHandler):
 
     def read_requestline(self) -> str:
         """Between two requests the connection counts as idle; none is begun once the server stops."""
+        self.server.idle[self.socket] = LET_IN in (self.environ or ())
         gevent.sleep(0)  # who sends without a pause must not stop the others
         if self.server.is_stopping:
             return ""
-        self.server.idle[self.socket] = LET_IN in (self.environ or ())
         self.socket.settimeout(HEAD_S if self._is_new else IDLE_S)
         if not self.rfile.peek(1):
             return ""
