@@ -186,10 +186,11 @@ class Server(WSGIServer):
         self.is_stopping = False
 
     def handle(self, connection: socket.socket, address: Any) -> None:
-        """Serves a new connection; while others only wait, strangers first make room for the next."""
-        if self._places.free_count() == 0 and self.idle:
-            strangers = (one for one, is_known in self.idle.items() if not is_known)
-            self.hang_up(next(strangers, next(iter(self.idle))))
+        """Serves a new connection; while strangers only wait, one of them makes room for the next."""
+        if self._places.free_count() == 0:
+            strangers = [one for one, is_known in self.idle.items() if not is_known]
+            for one in strangers[:1]:
+                self.hang_up(one)
         super().handle(connection, address)
 
     def hang_up(self, connection: socket.socket) -> None:
