@@ -204,6 +204,8 @@ class _Log:
     def has_room(self) -> bool:
         """Whether it has begun, and an ordinary write does not fill it: a place near its end is none of this log's yet."""
         try:
+            if self._descriptor >= 0 and os.fstat(self._descriptor).st_nlink == 0:
+                self.close()  # SQLite removed it with the store's last connection
             if self._descriptor < 0:
                 self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             head = os.pread(self._descriptor, self._HEAD, 0)

@@ -68,6 +68,16 @@ def test_a_write_that_syncs_the_disk_runs_elsewhere(make: Callable[..., Database
     assert make(sync="full").write(where) != threading.get_native_id()
 
 
+def test_a_log_that_went_with_the_last_connection_has_no_room(make: Callable[..., Database]) -> None:
+    database = make()
+    here = threading.get_native_id()
+    assert database.write(where) == here
+    database.engine.dispose()  # the last connection takes the log with it
+    assert database.write(where) != here
+    database.write(lambda work: work.emit("tick", "home"))  # begins another
+    assert database.write(where) == here
+
+
 def test_a_write_that_fills_the_log_runs_elsewhere_and_then_the_log_is_small_again(
     make: Callable[..., Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
