@@ -33,6 +33,7 @@ _TURN = 100
 class Body(RawIOBase):
     """What follows a request's head, as a file that ends where the body does.
 
+    `length`: its bytes where the head tells them, else None; `begin` is called before the first of it is read.
     Raises RequestTimeout when it does not come in time, RequestEntityTooLarge when there is too much of it or of what
     frames it, and BadRequest where it is no body.
     """
@@ -42,7 +43,7 @@ class Body(RawIOBase):
     ) -> None:
         self._source = source
         self._is_chunked = is_chunked
-        self._left = 0 if is_chunked else length or 0
+        self._left = length or 0
         """Bytes of the body, or of its chunk, that are still to come."""
         self._begin = begin
         self._has_begun = self._has_ended = False

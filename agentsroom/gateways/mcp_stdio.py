@@ -148,8 +148,7 @@ class _Server:
 
     def _run(self, call: StdioCall) -> None:
         reply = None if call.is_cancelled else self._reply(call)
-        if self._open.get(call.id) is call:
-            del self._open[call.id]
+        del self._open[call.id]
         if reply is not None and not call.is_cancelled:
             self._send(reply.body)
 

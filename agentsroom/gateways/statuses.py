@@ -80,7 +80,6 @@ STATUSES = {
         "TooSlow",
         "The request did not come in time.",
         "Send it again, all of it at once.",
-        message="The request did not come in time.",
     ),
     409: Status(
         Conflict.code,

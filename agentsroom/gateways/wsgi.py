@@ -24,7 +24,7 @@ from agentsroom.gateways.body import PIECE, UNREAD_S, Body
 from agentsroom.gateways.errors import error_object
 from agentsroom.gateways.headers import HEADERS, NOT_KEPT
 from agentsroom.gateways.lasting import WHEN_GONE
-from agentsroom.gateways.wire import MOST_LINE, HeadRefused, read_head
+from agentsroom.gateways.wire import MOST_LINE, Head, HeadRefused, read_head
 
 HEAD_S = 30.0
 """Seconds in which a request's line and headers come; a new connection says its first word as soon."""
@@ -50,6 +50,7 @@ class Handler(WSGIHandler):
     """One connection."""
 
     server: "Server"
+    _head: Head
     _body: Body
     _late: Timeout
     _is_new = True
@@ -91,7 +92,7 @@ class Handler(WSGIHandler):
 
     def read_request(self, raw_requestline: str) -> Any:
         """Takes over what the head says. Raises HeadRefused."""
-        head = read_head(raw_requestline.encode("latin-1"), self.rfile)
+        self._head = head = read_head(raw_requestline.encode("latin-1"), self.rfile)
         self._late.cancel()
         self.server.idle.pop(self.socket, None)
         self.command, self.path, self.request_version = head.method, head.target, head.version
@@ -107,11 +108,9 @@ class Handler(WSGIHandler):
 
     def get_environ(self) -> dict[str, Any]:
         environ = super().get_environ()
-        is_chunked = "HTTP_TRANSFER_ENCODING" in environ  # which the head has as chunked, or not at all
-        expects = environ.get("HTTP_EXPECT", "").lower() == "100-continue"
-        self._body = Body(
-            self.rfile, self.content_length, is_chunked=is_chunked, begin=self._go_on if expects else _nothing
-        )
+        begin = self._go_on if environ.get("HTTP_EXPECT", "").lower() == "100-continue" else _nothing
+        head = self._head
+        self._body = Body(self.rfile, head.length, is_chunked=head.is_chunked, begin=begin)
         self.wsgi_input = cast(Input, self._body)
         body = {"wsgi.input": self._body, "wsgi.input_terminated": True}
         return {**environ, **body, WHEN_GONE: self._when_gone}
