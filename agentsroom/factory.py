@@ -114,8 +114,8 @@ def create_app(
     app.register_blueprint(login_pages(runtime.database, running.token, _slowed(limiter)))
     _add_pages(app, runtime, gate, running)
     app.register_blueprint(manifest_routes(runtime.registry, settings))
-    app.register_blueprint(mcp_routes(McpHttp(runtime, gate.open_stream, features)))
-    app.register_blueprint(api_routes(runtime, gate.open_stream))
+    app.register_blueprint(mcp_routes(McpHttp(runtime, gate.give_permit, features)))
+    app.register_blueprint(api_routes(runtime, gate.give_permit))
     check_declared(app)
     return app
 
@@ -191,7 +191,7 @@ def _add_pages(app: Flask, runtime: Runtime, gate: Gate, running: Running) -> No
     }
     ready = {"instanceId": running.instance_id, "buildId": build}
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
-    app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.open_stream, ready))
+    app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.give_permit, ready))
 
 
 def _not_listening(settings: Settings) -> Running:

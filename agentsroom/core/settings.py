@@ -61,10 +61,10 @@ class Settings:
     max_ttl_s: int = _setting(2_592_000, "seconds that a message may live", least=1)
     max_lease_s: int = _setting(604_800, "seconds that a lease may run", least=1)
 
-    max_calls: int = _setting(
-        60_000, "calls a minute to /api and /mcp with one key or one login; 0: no limit"
+    max_calls: int = _setting(60_000, "calls a minute to /api and /mcp of one agent or login; 0: no limit")
+    max_streams: int = _setting(
+        10_000, "streams and waiting calls that one agent or login has open at a time", least=1
     )
-    max_streams: int = _setting(10_000, "streams that one key or one login has open at a time", least=1)
 
     @property
     def home_path(self) -> Path:

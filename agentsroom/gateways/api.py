@@ -15,7 +15,7 @@ from agentsroom.core.tools import Call, Result
 from agentsroom.gateways.described import base_of, described
 from agentsroom.gateways.lasting import Lasting
 from agentsroom.gateways.openapi import openapi
-from agentsroom.gateways.permits import OpenStream
+from agentsroom.gateways.permits import GivePermit
 from agentsroom.runtime import Runtime
 
 _JSON = "application/json"
@@ -23,7 +23,7 @@ _ADDRESSES = 8
 """Under so many addresses the description is kept ready."""
 
 
-def api_routes(runtime: Runtime, open_stream: OpenStream) -> Blueprint:
+def api_routes(runtime: Runtime, give_permit: GivePermit) -> Blueprint:
     """The routes under /api/."""
     routes = Blueprint("api", __name__)
     description = functools.lru_cache(maxsize=_ADDRESSES)(functools.partial(_description, runtime))
@@ -34,7 +34,7 @@ def api_routes(runtime: Runtime, open_stream: OpenStream) -> Blueprint:
     def run(name: str) -> Response:
         tool = runtime.registry.get(name)
         raw = _body()
-        found = _wait(runtime, open_stream, name, raw) if tool.waits else runtime.call(name, raw, caller())
+        found = _wait(runtime, give_permit, name, raw) if tool.waits else runtime.call(name, raw, caller())
         return Response(msgspec.json.encode(found) + b"\n", mimetype=_JSON)
 
     @routes.get("/api/openapi.json", provide_automatic_options=False)
@@ -55,9 +55,9 @@ def _body() -> bytes:
     return raw
 
 
-def _wait(runtime: Runtime, open_stream: OpenStream, name: str, raw: bytes) -> Result:
+def _wait(runtime: Runtime, give_permit: GivePermit, name: str, raw: bytes) -> Result:
     """Runs a tool that may take long: it ends at once when the client hangs up or may no longer call."""
-    with Lasting(runtime.feed, open_stream(PROGRAMS)) as lasting:
+    with Lasting(runtime.feed, give_permit(PROGRAMS)) as lasting:
         result = runtime.registry.call(name, raw, Call(runtime.database, lasting.feed, caller()))
         lasting.check()
         return result

@@ -136,8 +136,8 @@ class Gate:
             raise Unauthenticated("Nobody gets in without a key or a login.")
         return found
 
-    def open_stream(self, audience: frozenset[Kind]) -> Permit:
-        """Leave for the caller of this request to read a stream for this audience. Raises TooManyRequests."""
+    def give_permit(self, audience: frozenset[Kind]) -> Permit:
+        """Leave for the caller of this request to wait for what is for this audience. Raises TooManyRequests."""
         credentials: Credentials = g.credentials
         return self._permits.open(_holder(), lambda: self._is_for(credentials, audience))
 

@@ -27,7 +27,7 @@ from agentsroom.core.html import Partial
 from agentsroom.core.principals import Principal
 from agentsroom.core.scrub import scrub_tokens
 from agentsroom.gateways.lasting import EVENT_STREAM, QUIET_S, Lasting, event_id_in
-from agentsroom.gateways.permits import OpenStream
+from agentsroom.gateways.permits import GivePermit
 
 _UNKNOWN = 2**63 - 1
 _CACHED = 200
@@ -136,7 +136,7 @@ def live_routes(
     database: Database,
     feed: Feed,
     pages: Mapping[str, MakePage],
-    open_stream: OpenStream,
+    give_permit: GivePermit,
     ready: Mapping[str, str],
 ) -> Blueprint:
     """`pages`: the endpoint of each page that has a stream → what makes it live."""
@@ -156,7 +156,7 @@ def live_routes(
         stream = Stream(page, database, _since(), once, msgspec.json.encode(dict(ready)))
         if request.method == "HEAD":
             return Response(mimetype=EVENT_STREAM)
-        with Lasting(feed, open_stream(audience)) as lasting:
+        with Lasting(feed, give_permit(audience)) as lasting:
             return lasting.stream(stream.run(lasting.subscribe(page.wants)))
 
     return routes

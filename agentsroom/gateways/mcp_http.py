@@ -25,7 +25,7 @@ from agentsroom.gateways.mcp_changes import ALIVE, Changes, missed_since, sse
 from agentsroom.gateways.mcp_conversation import Conversation
 from agentsroom.gateways.mcp_headers import SESSION_ID, VERSION, check_headers, is_of_modern_era
 from agentsroom.gateways.mcp_sessions import HttpSession, HttpSessions, Position
-from agentsroom.gateways.permits import OpenStream
+from agentsroom.gateways.permits import GivePermit
 from agentsroom.gateways.subscriptions import Subscriptions
 from agentsroom.runtime import Runtime
 
@@ -42,12 +42,12 @@ class McpHttp:
     """What /mcp does with each message."""
 
     def __init__(
-        self, runtime: Runtime, open_stream: OpenStream, features: type[RuntimeFeatures] = RuntimeFeatures
+        self, runtime: Runtime, give_permit: GivePermit, features: type[RuntimeFeatures] = RuntimeFeatures
     ) -> None:
         self._database = runtime.database
         self._feed = runtime.feed
         self._features = partial(features, runtime)
-        self._open_stream = open_stream
+        self._give_permit = give_permit
         self._capabilities = features.capabilities
         self._sessions = HttpSessions()
 
@@ -123,7 +123,7 @@ class McpHttp:
     def _run_long(self, work: rpc.Work, session: HttpSession | None) -> Response:
         """Runs the call beside this request, which tells the client what comes of it."""
         takes_stream = _accepts(EVENT_STREAM)
-        with Lasting(self._feed, self._open_stream(PROGRAMS)) as lasting:
+        with Lasting(self._feed, self._give_permit(PROGRAMS)) as lasting:
             conversation = Conversation(work, session, lasting, takes_stream=takes_stream)
             features = self._features_of(caller(), lasting)
             conversation.start(lambda: features)
@@ -136,7 +136,7 @@ class McpHttp:
     def _listen(self, listening: rpc.Listening) -> Response:
         """The stream of a modern client."""
         _check_accept(EVENT_STREAM)
-        with Lasting(self._feed, self._open_stream(PROGRAMS)) as lasting:
+        with Lasting(self._feed, self._give_permit(PROGRAMS)) as lasting:
             features = self._features_of(caller(), lasting)
             match listening.open(lambda: features):
                 case jsonrpc.Reply() as refusal:
@@ -152,7 +152,7 @@ class McpHttp:
             raise MethodNotAllowed(["POST"], "A client of this version listens with subscriptions/listen.")
         session = self._sessions.get(request.headers.get(SESSION_ID), _owner())
         _check_accept(EVENT_STREAM)
-        with Lasting(self._feed, self._open_stream(PROGRAMS)) as lasting:
+        with Lasting(self._feed, self._give_permit(PROGRAMS)) as lasting:
             features = self._features_of(caller(), lasting)
             changes = Changes(lasting, session.agreed.subscriptions, features, session.position)
             end = lasting.feed.cancel

@@ -1,4 +1,4 @@
-"""How often somebody may: wrong keys of one address, calls with one key. Counted in this process, by the minute."""
+"""How often somebody may: wrong keys of one address, calls of one agent or login. Counted in this process, by the minute."""
 
 import math
 import time
@@ -29,7 +29,7 @@ class Pace:
         """`holder`: whose calls count together. Raises TooManyRequests."""
         if self._calls is not None and not self._limiter.hit(self._calls, holder):
             raise TooManyRequests(
-                f"This key or login made {self._calls.amount:,} calls within a minute.",
+                f"This agent or login made {self._calls.amount:,} calls within a minute.",
                 hint="Wait, then go on more slowly; AGENTS_ROOM_MAX_CALLS sets how many there may be.",
                 retry_after=self._seconds_left(self._calls, holder),
             )

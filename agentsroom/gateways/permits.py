@@ -1,4 +1,4 @@
-"""Leave to read a stream: each open stream holds one, and ends when whoever opened it is let in no more."""
+"""Leave to keep a request open: each stream and each waiting call holds one, and ends when its caller is let in no more."""
 
 import threading
 import time
@@ -15,15 +15,15 @@ _RETRY_S = 5
 
 
 class Permit:
-    """One open stream's; close it with the stream."""
+    """That of one stream or waiting call; close it in the end."""
 
     def __init__(self, is_let_in: Callable[[], bool], close: Callable[["Permit"], None]) -> None:
         self.is_let_in = is_let_in
-        """Asks the store whether whoever opened the stream still gets in."""
+        """Asks the store whether the caller still gets in."""
         self._close = close
 
     def check(self) -> None:
-        """Raises Unauthenticated when whoever opened the stream is let in no more."""
+        """Raises Unauthenticated when the caller is let in no more."""
         if not self.is_let_in():
             raise Unauthenticated(
                 "The key was revoked, or the browser signed out, while the request ran.",
@@ -35,8 +35,8 @@ class Permit:
         self._close(self)
 
 
-OpenStream = Callable[[frozenset[Kind]], Permit]
-"""Leave for the caller of this request to read what is for that audience. Raises TooManyRequests."""
+GivePermit = Callable[[frozenset[Kind]], Permit]
+"""Gives the caller of this request leave to wait for what is for that audience. Raises TooManyRequests."""
 
 
 class PermittedSubscription(Subscription):
@@ -86,13 +86,13 @@ class Permits:
         self._guard = threading.Lock()
 
     def open(self, holder: str, is_let_in: Callable[[], bool]) -> Permit:
-        """`holder`: whose streams count together. Raises TooManyRequests."""
+        """`holder`: whose streams and waiting calls count together. Raises TooManyRequests."""
         permit = Permit(is_let_in, lambda closed: self._give_back(holder, closed))
         with self._guard:
             held = self._open.setdefault(holder, set())
             if len(held) >= self._most:
                 raise TooManyRequests(
-                    f"{len(held):,} streams are open with this key or login; one may have no more.",
+                    f"{len(held):,} streams and waiting calls are open for this agent or login; one may have no more.",
                     hint="Close some of them; AGENTS_ROOM_MAX_STREAMS says how many there may be.",
                     retry_after=_RETRY_S,
                 )

@@ -1,4 +1,4 @@
-"""Leave to read a stream: who has it, what ends it, and how much of it there is."""
+"""Leave to keep a request open: who has it, what ends it, and how much of it there is."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -92,7 +92,7 @@ def test_other_events_ask_the_store_nothing(sqlite_store: Store) -> None:
 def test_one_holder_has_so_many_at_a_time_and_no_more() -> None:
     permits = Permits(2)
     first, _ = (permits.open("ada", bool) for _ in range(2))
-    with pytest.raises(TooManyRequests, match="2 streams are open") as refused:
+    with pytest.raises(TooManyRequests, match="2 streams and waiting calls are open") as refused:
         permits.open("ada", bool)
     assert refused.value.data["retry_after"] > 0
     permits.open("bob", bool)
@@ -120,7 +120,7 @@ def streaming(sqlite_store: Store) -> FlaskClient:
     @app.get("/live")
     @allow("admin", "agent")
     def live() -> Response:
-        feed = PermittedFeed(sqlite_store.runtime.feed, gate.open_stream(PROGRAMS))
+        feed = PermittedFeed(sqlite_store.runtime.feed, gate.give_permit(PROGRAMS))
         subscription = feed.subscribe(lambda event: event.kind in ENDS_ACCESS)
 
         def pieces() -> Iterator[bytes]:
