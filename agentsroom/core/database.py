@@ -33,10 +33,13 @@ class Unit(Protocol):
 
 
 Run = Callable[[Unit, float], Any]
-"""Runs a write to its end and gives its result, on whichever thread; waits for others until that `time.monotonic()`."""
+"""Runs a write to its end and gives its result, on whichever thread.
 
-_NOW = 0.0
-"""The deadline of who may not wait."""
+Others' writes are waited for until that `time.monotonic()`; then it raises StoreBusy.
+"""
+
+_MOMENT_S = 0.001
+"""For so long whoever may wait does, also when the deadline is over."""
 SCHEMA_VERSION = 2
 """The newest migration in core/migrations/versions."""
 
@@ -201,9 +204,11 @@ class Database:
         deadline = time.monotonic() + (patience_s or self.settings.busy_s)
 
         def unit(*, may_wait: bool) -> tuple[T, int | None]:
-            until = deadline if may_wait else _NOW
-            with self._my_turn(until), self._translated(), self.backend.write_lock(_left(until)):
-                return self._write(engine, act, _left(until))
+            def left() -> float:
+                return max(_MOMENT_S, deadline - time.monotonic()) if may_wait else 0
+
+            with self._my_turn(left()), self._translated(), self.backend.write_lock(left()):
+                return self._write(engine, act, left())
 
         result, last_event = self._run(unit, deadline)
         if last_event is not None:
@@ -212,9 +217,9 @@ class Database:
         return answer
 
     @contextlib.contextmanager
-    def _my_turn(self, deadline: float) -> Iterator[None]:
-        """One write of this process at a time."""
-        if not self._one_writer.acquire(timeout=_left(deadline)):
+    def _my_turn(self, patience_s: float) -> Iterator[None]:
+        """One write of this process at a time. Raises StoreBusy after that time."""
+        if not self._one_writer.acquire(timeout=patience_s):
             raise busy_with_own_calls()
         try:
             yield
@@ -281,11 +286,6 @@ class Database:
             self._engine.dispose()
             self._engine = None
         self.backend.close()
-
-
-def _left(deadline: float) -> float:
-    """Seconds until then, at least a moment: 0 is for who may not wait at all."""
-    return 0 if deadline == _NOW else max(0.001, deadline - time.monotonic())
 
 
 def busy_with_own_calls() -> StoreBusy:

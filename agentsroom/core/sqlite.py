@@ -126,9 +126,8 @@ class SqliteBackend:
         if patience_s > self._settings.busy_s - 1:  # what the connection waits anyway
             cursor.execute("BEGIN IMMEDIATE")
             return
-        cursor.execute(
-            f"PRAGMA busy_timeout={round(patience_s * 1_000)}"
-        )  # a program of others may have it locked
+        # No lock file keeps a program of others away.
+        cursor.execute(f"PRAGMA busy_timeout={round(patience_s * 1_000)}")
         try:
             cursor.execute("BEGIN IMMEDIATE")
         finally:
@@ -214,9 +213,8 @@ class _Log:
             frame = os.pread(self._descriptor, self._FRAME, place)
         except OSError:
             return False
-        return (
-            len(head) == self._HEAD and frame[8:16] != head[16:24]
-        )  # the salts, which each log has of its own
+        salts = head[16:24]  # which each log has of its own
+        return len(head) == self._HEAD and frame[8:16] != salts
 
     def close(self) -> None:
         """The next look opens the file again."""
