@@ -35,7 +35,7 @@ class FeedEvent(NamedTuple):
 
 
 RESYNC = FeedEvent(0, 0, "resync", "", {})
-"""Stands for the events that a slow subscriber missed: it reads everything again."""
+"""Stands for events that were missed and are told no more one by one: who gets it reads everything again."""
 
 CLOSED = FeedEvent(0, 0, "closed", "", {})
 """The last that a subscriber gets: the feed was closed, or the call that subscribed was cancelled."""
@@ -62,6 +62,16 @@ def last_event_id(work: Reading) -> int:
     return int(work.value(_LAST))
 
 
+def missed_since(database: Database, event_id: int) -> list[FeedEvent]:
+    """The events after that one; RESYNC stands for too many, or where there never was such an event."""
+
+    def look(work: Reading) -> list[FeedEvent]:
+        return [RESYNC] if event_id > last_event_id(work) else events_after(work, event_id)
+
+    found = database.read(look)
+    return [RESYNC] if len(found) == QUEUE_SIZE else found
+
+
 class Subscription:
     """One subscriber's bounded queue; close it when done."""
 
@@ -75,9 +85,8 @@ class Subscription:
         try:
             if event is not CLOSED and not self._wanted(event):
                 return
-        except (
-            Exception
-        ):  # a subscriber that fails keeps no event from the others, and looks at everything itself
+        except Exception:
+            # Who fails keeps no event from the others, and looks at everything itself.
             _logger.exception("a subscriber could not be told of %s", event.kind)
             event = RESYNC
         try:

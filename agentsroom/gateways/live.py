@@ -11,18 +11,9 @@ from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
 from agentsroom.access.routes import allow, audience_of, caller
-from agentsroom.core.database import Database, Reading
+from agentsroom.core.database import Database
 from agentsroom.core.errors import Forbidden, NotFound
-from agentsroom.core.feed import (
-    CLOSED,
-    QUEUE_SIZE,
-    RESYNC,
-    Feed,
-    FeedEvent,
-    Subscription,
-    events_after,
-    last_event_id,
-)
+from agentsroom.core.feed import CLOSED, RESYNC, Feed, FeedEvent, Subscription, missed_since
 from agentsroom.core.html import Partial
 from agentsroom.core.principals import Principal
 from agentsroom.core.scrub import scrub_tokens
@@ -111,14 +102,8 @@ class Stream:
 
     def _missed(self) -> Iterator[bytes]:
         """What happened between the page and its stream."""
-        missed, last = self._database.read(self._look_back)
-        if self._seen > last or len(missed) == QUEUE_SIZE:
-            yield from self._of([RESYNC])
-        else:
-            yield from self._of([event for event in missed if self._page.wants(event)])
-
-    def _look_back(self, work: Reading) -> tuple[list[FeedEvent], int]:
-        return events_after(work, self._seen), last_event_id(work)
+        missed = missed_since(self._database, self._seen)
+        yield from self._of([event for event in missed if event is RESYNC or self._page.wants(event)])
 
     def _of(self, events: list[FeedEvent]) -> Iterator[bytes]:
         """Nothing for what the page knows already; the main part again after a gap, or when that is less."""

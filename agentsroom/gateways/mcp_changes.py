@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from agentsroom.core.database import Database, Reading
-from agentsroom.core.feed import CLOSED, QUEUE_SIZE, RESYNC, FeedEvent, events_after, last_event_id
+from agentsroom.core.feed import CLOSED, RESYNC, FeedEvent
 from agentsroom.gateways.features import news
 from agentsroom.gateways.lasting import QUIET_S, Lasting
 from agentsroom.gateways.mcp_sessions import Position
@@ -55,13 +54,3 @@ class Changes:
         for message in self._news(event):
             yield sse(message, event.id or None)
         self._position.event_id = max(self._position.event_id, event.id)
-
-
-def missed_since(database: Database, event_id: int) -> list[FeedEvent]:
-    """The events after that one; RESYNC stands for too many, or where there never was such an event."""
-
-    def look(work: Reading) -> list[FeedEvent]:
-        return [RESYNC] if event_id > last_event_id(work) else events_after(work, event_id)
-
-    found = database.read(look)
-    return [RESYNC] if len(found) == QUEUE_SIZE else found

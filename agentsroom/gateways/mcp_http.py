@@ -15,13 +15,13 @@ from werkzeug.exceptions import BadRequest, MethodNotAllowed, NotAcceptable
 from werkzeug.http import parse_accept_header
 
 from agentsroom.access.routes import PROGRAMS, allow, caller
-from agentsroom.core.feed import CallFeed, last_event_id
+from agentsroom.core.feed import CallFeed, last_event_id, missed_since
 from agentsroom.core.ids import secret_hash
 from agentsroom.core.principals import Principal
 from agentsroom.gateways import jsonrpc, offers, rpc
 from agentsroom.gateways.features import RuntimeFeatures
 from agentsroom.gateways.lasting import EVENT_STREAM, QUIET_S, Lasting, event_id_in
-from agentsroom.gateways.mcp_changes import ALIVE, Changes, missed_since, sse
+from agentsroom.gateways.mcp_changes import ALIVE, Changes, sse
 from agentsroom.gateways.mcp_conversation import Conversation
 from agentsroom.gateways.mcp_headers import SESSION_ID, VERSION, check_headers, is_of_modern_era
 from agentsroom.gateways.mcp_sessions import HttpSession, HttpSessions, Position

@@ -7,7 +7,16 @@ import pytest
 
 from agentsroom.core.database import Database
 from agentsroom.core.errors import Stopping
-from agentsroom.core.feed import CLOSED, RESYNC, CallFeed, Feed, FeedEvent, Subscription
+from agentsroom.core.feed import (
+    CLOSED,
+    QUEUE_SIZE,
+    RESYNC,
+    CallFeed,
+    Feed,
+    FeedEvent,
+    Subscription,
+    missed_since,
+)
 from agentsroom.core.wake import wake_for
 from tests.support.processes import PATIENCE_S
 from tests.support.stores import Store
@@ -115,3 +124,26 @@ def test_a_subscriber_that_fails_keeps_no_event_from_the_others(
         assert _next(subscription).kind == "told"
         assert _next(failed) is RESYNC, "it missed something"
     assert "of this subscriber" in caplog.text
+
+
+def _emit(store: Store, count: int) -> int:
+    """The newest event's id."""
+    return store.runtime.database.write(lambda work: [work.emit("tick", "home") for _ in range(count)])[-1]
+
+
+def test_what_was_missed_is_told_in_order(store: Store) -> None:
+    last = _emit(store, 3)
+    assert [one.id for one in missed_since(store.runtime.database, last - 2)] == [last - 1, last]
+    assert missed_since(store.runtime.database, last) == []
+
+
+def test_an_event_that_never_was_stands_for_everything(store: Store) -> None:
+    assert missed_since(store.runtime.database, _emit(store, 1) + 1) == [RESYNC]
+
+
+@pytest.mark.parametrize(("more", "is_whole"), [(-1, True), (0, False), (1, False)])
+def test_too_many_are_not_told_one_by_one(store: Store, more: int, is_whole: bool) -> None:
+    before = _emit(store, 1)
+    _emit(store, QUEUE_SIZE + more)
+    found = missed_since(store.runtime.database, before)
+    assert (len(found) == QUEUE_SIZE + more) if is_whole else (found == [RESYNC])
