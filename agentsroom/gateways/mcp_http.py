@@ -30,7 +30,7 @@ from agentsroom.gateways.subscriptions import Subscriptions
 from agentsroom.runtime import Runtime
 
 _JSON = "application/json"
-_STATUS = {jsonrpc.METHOD_NOT_FOUND: 404, jsonrpc.INTERNAL_ERROR: 200}
+_MODERN_STATUS = {jsonrpc.METHOD_NOT_FOUND: 404, jsonrpc.INTERNAL_ERROR: 200}
 """The status of a modern error; that of the others is 400."""
 _LEGACY_STATUS = {jsonrpc.PARSE_ERROR: 400, jsonrpc.INVALID_REQUEST: 400}
 """The status of a legacy error; that of the others is 200."""
@@ -56,8 +56,7 @@ class McpHttp:
         _check_accept(_JSON, EVENT_STREAM)
         match jsonrpc.decode(request.get_data()):
             case jsonrpc.Reply() as refusal:
-                is_legacy = request.headers.get(VERSION, rpc.LEGACY_VERSIONS[0]) in rpc.LEGACY_VERSIONS
-                return _json(refusal, 200 if refusal.error == jsonrpc.INVALID_PARAMS and is_legacy else 400)
+                return _reply(refusal, is_legacy=_names_legacy_version())
             case message if is_of_modern_era(message, request.headers.get):
                 return self._take_modern(message)
             case message:
@@ -69,7 +68,7 @@ class McpHttp:
         try:
             check_headers(message, request.headers.get)
         except jsonrpc.Refused as refused:
-            return _json(refused.reply(message.id), 400)
+            return _reply(refused.reply(message.id), is_legacy=False)
         outcome = rpc.answer_modern(message, self._capabilities)
         if isinstance(outcome, rpc.Listening):
             return self._listen(outcome)
@@ -81,7 +80,7 @@ class McpHttp:
         if isinstance(message, jsonrpc.Request) and message.method == "ping" and not _names_session():
             return self._answer(rpc.answer_legacy(message, rpc.Agreement(), self._capabilities), None)
         session = self._sessions.get(request.headers.get(SESSION_ID), _owner())
-        if request.headers.get(VERSION, rpc.LEGACY_VERSIONS[0]) not in rpc.LEGACY_VERSIONS:
+        if not _names_legacy_version():
             raise BadRequest(f"{VERSION}: one of {', '.join(rpc.LEGACY_VERSIONS)} is spoken in a session.")
         match message:
             case jsonrpc.Request():
@@ -99,7 +98,7 @@ class McpHttp:
             session.check_unused(message.id)
             return self._answer(rpc.answer_legacy(message, session.agreed, self._capabilities), session)
         except jsonrpc.Refused as refused:
-            return _reply(refused.reply(message.id), session)
+            return _reply(refused.reply(message.id), is_legacy=True)
 
     def _initialize(self, message: jsonrpc.Request) -> Response:
         """In a session that is open already it is refused; whatever else the headers say, it opens one."""
@@ -114,11 +113,12 @@ class McpHttp:
 
     def _answer(self, outcome: jsonrpc.Reply | rpc.Work, session: HttpSession | None) -> Response:
         if isinstance(outcome, jsonrpc.Reply):
-            return _reply(outcome, session)
+            return _reply(outcome, is_legacy=session is not None)
         features = self._features(caller, CallFeed(self._feed))
         if outcome.tool is not None and features.waits(outcome.tool):
             return self._run_long(outcome, session)
-        return _reply(outcome.run(lambda: features, offers.Exchange(outcome.request, {})), session)
+        reply = outcome.run(lambda: features, offers.Exchange(outcome.request, {}))
+        return _reply(reply, is_legacy=session is not None)
 
     def _run_long(self, work: rpc.Work, session: HttpSession | None) -> Response:
         """Runs the call beside this request, which tells the client what comes of it."""
@@ -130,7 +130,7 @@ class McpHttp:
             first = conversation.next(QUIET_S if takes_stream else None)
             lasting.check()
             if isinstance(first, jsonrpc.Reply):
-                return _reply(first, session)
+                return _reply(first, is_legacy=session is not None)
             return lasting.stream(_of_call(conversation.rest(first), lasting))
 
     def _listen(self, listening: rpc.Listening) -> Response:
@@ -140,7 +140,7 @@ class McpHttp:
             features = self._features_of(caller(), lasting)
             match listening.open(lambda: features):
                 case jsonrpc.Reply() as refusal:
-                    return _reply(refusal, None)
+                    return _reply(refusal, is_legacy=False)
                 case Subscriptions() as wishes:
                     changes = Changes(lasting, wishes, features, Position())
                     first, last = wishes.acknowledgement(), listening.ended(wishes).body
@@ -206,6 +206,11 @@ def _names_session() -> bool:
     return SESSION_ID in request.headers
 
 
+def _names_legacy_version() -> bool:
+    """Whether the header says so, or is missing, as it is before `initialize`."""
+    return request.headers.get(VERSION, rpc.LEGACY_VERSIONS[0]) in rpc.LEGACY_VERSIONS
+
+
 def _owner() -> str:
     """Whose session it is: with another key it is unknown."""
     return secret_hash(f"{g.credentials.by} {g.credentials.secret}")
@@ -228,19 +233,14 @@ def _check_accept(*types: str) -> None:
         raise NotAcceptable(f"Accept: {' or '.join(types)} is needed here.")
 
 
-def _reply(reply: jsonrpc.Reply, session: HttpSession | None) -> Response:
+def _reply(reply: jsonrpc.Reply, *, is_legacy: bool) -> Response:
+    """JSON, but to a client that takes only a stream one of a single message."""
     status = 200
-    if reply.error is not None and session is None:
-        status = _STATUS.get(reply.error, 400)
-    elif reply.error is not None:
-        status = _LEGACY_STATUS.get(reply.error, 200)
-    if not _accepts(_JSON):
-        return Response(sse(reply.body), status, mimetype=EVENT_STREAM)
-    return _json(reply, status)
-
-
-def _json(reply: jsonrpc.Reply, status: int) -> Response:
-    return Response(reply.body, status, mimetype=_JSON)
+    if reply.error is not None:
+        status = _LEGACY_STATUS.get(reply.error, 200) if is_legacy else _MODERN_STATUS.get(reply.error, 400)
+    if _accepts(_JSON):
+        return Response(reply.body, status, mimetype=_JSON)
+    return Response(sse(reply.body), status, mimetype=EVENT_STREAM)
 
 
 def _nothing(status: int) -> Response:

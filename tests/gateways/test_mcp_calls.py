@@ -195,6 +195,14 @@ def test_what_is_accepted_is_looked_at_before_anything_happens(mcp: Mcp) -> None
         assert mcp.ask("ping", accept=accept).status_code == 200
 
 
+def test_a_refusal_comes_in_the_form_that_the_client_takes(mcp: Mcp) -> None:
+    nameless: Json = {"id": None, "method": "ping"}
+    plain, streamed = (mcp.post(nameless, accept) for accept in (JSON, "text/event-stream"))
+    assert plain.status_code == streamed.status_code == 400
+    assert json_of(plain)["error"]["code"] == jsonrpc.INVALID_REQUEST
+    assert list(messages(streamed)) == [json_of(plain)]
+
+
 @pytest.mark.parametrize("room", ["front", "shared:front", "shared%3Afront", "%66ront"])
 def test_a_listener_may_name_a_room_as_every_call_may(mcp: Mcp, room: str) -> None:
     uri = f"agents-room://rooms/{room}/history"
