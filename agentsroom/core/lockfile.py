@@ -41,7 +41,7 @@ class WriteLock:
 
     @contextlib.contextmanager
     def held(self, patience_s: float) -> Iterator[None]:
-        """Raises StoreBusy, naming the holder, when it is not to be had in that time."""
+        """Raises StoreBusy, naming the holder, when it is not to be had in that time or nobody waits any more."""
         if not self.works:
             yield
             return
@@ -53,13 +53,14 @@ class WriteLock:
                 self._lock.release()
 
     def _acquire(self, patience_s: float) -> None:
-        deadline = time.monotonic() + patience_s
+        began = time.monotonic()
+        deadline = began + patience_s
         try:
             if not self._take(self._turn, self.QUEUE_S, deadline):
-                raise self._busy(patience_s)
+                raise self._busy(began)
             try:
                 if not self._take(self._lock, self.NEXT_S, deadline):
-                    raise self._busy(patience_s)
+                    raise self._busy(began)
                 self._lock.sign()
             finally:
                 self._turn.release()
@@ -75,10 +76,12 @@ class WriteLock:
             self._sleep(pause_s)
         return True
 
-    def _busy(self, patience_s: float) -> StoreBusy:
+    def _busy(self, began: float) -> StoreBusy:
+        """What is told whoever has waited since `began` (`time.monotonic()`)."""
         holder = self._lock.signature()
+        waited_s = time.monotonic() - began
         return StoreBusy(
-            f"Process {holder} held the store's write lock for {patience_s:g} s; nothing was written.",
+            f"Process {holder} held the store's write lock for {waited_s:.1f} s; nothing was written.",
             hint="Try again; if it goes on, look at that process.",
             holder=holder,
             retry_after=1,
