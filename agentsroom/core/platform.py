@@ -20,8 +20,8 @@ def host_name() -> str:
     return socket.gethostname()
 
 
-def most_open_files() -> int:
-    """How many files and sockets this process may have open; asks for as many as the system lets it have."""
+def raise_file_limit() -> int:
+    """Lets this process have as many files and sockets open as the system allows; how many that is."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -118,13 +118,11 @@ class ProcessScan(NamedTuple):
     """No environment but our own could be read, though there were others."""
 
 
-def scan_processes(
-    wanted: Iterable[str],
-    carries: Callable[[Mapping[str, str], str], bool] = lambda environment, text: (
-        text in environment.values()
-    ),
-) -> ProcessScan:
-    """Looks for the wanted texts in the environments of processes; others' can't be read and don't count."""
+def scan_processes(wanted: Iterable[str], carries: Callable[[Mapping[str, str], str], bool]) -> ProcessScan:
+    """Looks for the wanted texts in the environments of processes; others' can't be read and don't count.
+
+    `carries`: whether an environment that has the text in some variable counts as one that has it.
+    """
     looked_for = set(wanted)
     keys: dict[str, int] = {}
     started_at: dict[int, int] = {}

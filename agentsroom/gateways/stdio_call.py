@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class StdioCall:
-    """One request whose answer needs what we offer."""
+    """For the thread that runs it and the one that cancels it; `store` must be loading already."""
 
     def __init__(self, work: rpc.Work | rpc.Listening, store: LazyRuntime) -> None:
         self.work = work
@@ -38,12 +38,13 @@ class StdioCall:
 
     @property
     def only_reads(self) -> bool:
+        """Whether it calls a tool that changes nothing."""
         tool = self._tool
         return tool is not None and tool.read_only
 
     @property
     def _tool(self) -> "Tool | None":
-        """The tool that it calls, if it is one."""
+        """The tool that it calls, if any; waits until the store's code is loaded."""
         if isinstance(self.work, rpc.Listening) or self.work.tool is None:
             return None
         return self._store.tool(self.work.tool)
@@ -61,11 +62,13 @@ class StdioCall:
                 self._feed.cancel()
 
     def features(self) -> "RuntimeFeatures":
+        """What is offered, as this call sees it. Raises what keeps the runtime from being loaded."""
         from agentsroom.gateways.features import RuntimeFeatures
 
         return RuntimeFeatures(self._store.runtime, self._store.caller, self.feed())
 
     def feed(self) -> "CallFeed":
+        """The call's own view of the feed, which `end_wait` ends. Raises as `features` does."""
         from agentsroom.core.feed import CallFeed
 
         runtime = self._store.runtime

@@ -17,7 +17,7 @@ from gevent.pool import Pool
 from gevent.pywsgi import Input, OldMessage, WSGIHandler, WSGIServer
 
 from agentsroom.core.errors import Conflict
-from agentsroom.core.platform import most_open_files
+from agentsroom.core.platform import raise_file_limit
 from agentsroom.core.settings import Settings
 from agentsroom.gateways.auth import LET_IN
 from agentsroom.gateways.body import PIECE, UNREAD_S, Body
@@ -176,7 +176,7 @@ class Server(WSGIServer):
     """Serves an app on a listening socket until it is told to stop."""
 
     def __init__(self, listener: socket.socket, app: Any) -> None:
-        self._places = Pool(max(1, min(_MOST_CONNECTIONS, most_open_files() - _OTHER_FILES)))
+        self._places = Pool(max(1, min(_MOST_CONNECTIONS, raise_file_limit() - _OTHER_FILES)))
         super().__init__(
             listener, app, log=None, error_log=_logger, spawn=self._places, handler_class=Handler
         )

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from agentsroom.core import platform
+from agentsroom.rooms.harnesses import has_key
 from agentsroom.rooms.liveness import GONE, START_TOLERANCE_MS, UNKNOWN, Identity, Judgement, Scan, judge
 from tests.support.stores import Seat, Store
 
@@ -87,7 +88,7 @@ def test_a_later_process_with_the_same_pid_is_not_the_session() -> None:
         started_at = platform.process_started_at(harness.pid)
         assert started_at is not None
         earlier = Identity(None, HERE, harness.pid, started_at - 60_000)
-        itself = replace(SCAN, started_at=platform.scan_processes(()).started_at)
+        itself = replace(SCAN, started_at=platform.scan_processes((), has_key).started_at)
         assert judge(earlier, itself) == GONE
         assert judge(earlier._replace(pid_started_at=started_at), itself) == Judgement("alive", harness.pid)
 
@@ -142,7 +143,7 @@ def test_all_sessions_of_an_answer_are_judged_from_one_scan(store: Store) -> Non
     keys = [str(uuid.uuid4()) for _ in range(3)]
     with process(A=keys[0]) as first, process(B=keys[1]) as second:
         seats = [store.join(harness_key=key) for key in keys]
-        scan = platform.scan_processes(keys)
+        scan = platform.scan_processes(keys, has_key)
         assert scan.keys == {keys[0]: first.pid, keys[1]: second.pid}
         machine = store.runtime.machine
         found = store.call("room_who", store.admin())["sessions"]
@@ -158,5 +159,5 @@ def test_all_sessions_of_an_answer_are_judged_from_one_scan(store: Store) -> Non
 def test_processes_that_end_during_the_scan_are_left_out() -> None:
     with process() as short:
         short.kill()  # not waited for: a zombie while the scan runs
-        scan = platform.scan_processes(["some-key-of-nobody"])
+        scan = platform.scan_processes(["some-key-of-nobody"], has_key)
         assert short.pid not in scan.unreadable
