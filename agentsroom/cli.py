@@ -393,12 +393,12 @@ def _confirm(question: str, yes: bool) -> None:
 
 
 def _print_key(new: "NewKey", as_json: bool, field: str | None) -> None:
-    if as_json:
+    if field is not None:
+        click.echo(getattr(new, field))
+    elif as_json:
         import json
 
         click.echo(json.dumps(new._asdict()))
-    elif field is not None:
-        click.echo(getattr(new, field))
     else:
         text = f"The key of {new.agent_id}, shown this once; any older one of its keys works no longer:"
         click.echo(f"{text}\n\n  export AGENTS_ROOM_KEY={new.key}\n")
