@@ -46,7 +46,11 @@ def test_a_key_is_printed_as_a_line_for_a_shell(home: Path) -> None:
 def test_a_key_can_be_had_alone_and_as_json(home: Path, words: tuple[str, str]) -> None:
     alone = run(home, *words, "--get", "key").stdout.removesuffix("\n")
     told = json.loads(run(home, "key", words[1], "--json").stdout)
-    assert told["agent_id"] == words[1] == run(home, "key", words[1], "--get", "agent_id").stdout.strip()
+    assert (
+        told["agent_id"]
+        == words[1]
+        == run(home, "key", words[1], "--json", "--get", "agent_id").stdout.strip()
+    )
     assert alone.startswith("agt_")
     last = run(home, "key", words[1], "--get", "key").stdout.strip()
     assert keys_that_work(home, alone, told["key"], last) == [False, False, True]
