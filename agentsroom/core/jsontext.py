@@ -1,7 +1,8 @@
 """Strict JSON text, checked before anything is decoded from it.
 
-Refuses what parsers disagree on: duplicate keys, NaN and infinities, a byte order mark, nesting deeper
-than 64, and text that is not UTF-8 (RFC 8259, section 4 and 8.1).
+Refuses what parsers disagree on: duplicate keys, NaN, infinities and numbers beyond a double or of too many digits, a
+byte order mark, nesting deeper than 64, and text that is not UTF-8 (RFC 8259, sections 4, 6, 8.1 and 9); and more values
+than can be looked at without a wait for the others.
 """
 
 import json

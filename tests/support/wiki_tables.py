@@ -17,6 +17,7 @@ import agentsroom
 from agentsroom.access.routes import EVERYBODY, audience_of
 from agentsroom.access.service import LOGIN_LINK_LIFE
 from agentsroom.cli import EXIT_CODES, cli
+from agentsroom.core import jsontext
 from agentsroom.core.clock import HOUR
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.principals import Kind
@@ -24,7 +25,7 @@ from agentsroom.core.schemas import kinds_of, schema_of
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Result, Tool
 from agentsroom.factory import LOGIN_DAYS, create_app
-from agentsroom.gateways import body, pace, wire, wsgi
+from agentsroom.gateways import body, mcp_sessions, mcp_stdio, pace, wire, wsgi
 from agentsroom.gateways.commands import PLACES
 from agentsroom.gateways.headers import ASKED_AGAIN, HEADERS, NOT_KEPT
 from agentsroom.gateways.manifest import overview
@@ -322,11 +323,12 @@ def headers_table() -> str:
 
 
 def limits_table() -> str:
-    """What is taken over HTTP, and what is answered beyond it."""
+    """What is taken, and what is answered beyond it."""
     rows = [
         ("the request's line", f"{wire.MOST_LINE:,} bytes", "414"),
         ("headers", f"{wire.MOST_FIELDS}, and {wire.MOST_HEAD:,} bytes in all", "431"),
         ("a body", f"{wire.MOST_BODY:,} bytes", "413, before it is read"),
+        ("a JSON text", f"{jsontext.MOST_VALUES:,} values, {jsontext.MAX_DEPTH} deep", "400"),
         ("a body of somebody who is not let in yet", "none is read", "401"),
         ("such a body at /login, with its length told", f"{wire.MOST_BODY_OF_STRANGERS:,} bytes", "413, 411"),
         ("a line and headers, from their first byte on", f"{wsgi.HEAD_S:g} s", "408"),
@@ -344,6 +346,8 @@ def limits_table() -> str:
         ("a login link", f"{LOGIN_LINK_LIFE // HOUR} hours, one login", "401"),
         ("a browser's login", f"{LOGIN_DAYS} days", "401"),
         ("open streams and waiting calls of one agent or login", f"{Settings().max_streams:,}", "429"),
+        ("the same of one client over stdio", f"{mcp_stdio.MOST_LASTING}", "`too_many_requests`"),
+        ("MCP sessions of one key", f"{mcp_sessions.MOST_OF_ONE:,}", "the one silent for longest makes room"),
     ]
     return _table(("what", "limit", "beyond it"), rows)
 
