@@ -85,11 +85,12 @@ class Machine:
         recent = now - self._scanned_at < _SCAN_LIFE_S and wanted <= self._scanned_for
         if fresh or not recent or self._last_scan is None:
             known = self._scanned_for if len(self._scanned_for) < _MOST_KNOWN else frozenset()
-            self._scanned_for = known | wanted  # so that who asks in turn shares a scan
-            self._scanned_at = now
-            keys = (one.harness_key for one in self._scanned_for if one.harness_key)
-            found = platform.scan_processes(keys, has_key)
-            self._last_scan = Scan(self.host, *found)
+            looked_for = known | wanted  # so that who asks in turn shares a scan
+            keys = (one.harness_key for one in looked_for if one.harness_key)
+            scan = Scan(self.host, *platform.scan_processes(keys, has_key))
+            # Only now: another thread takes what is told here for what the last scan has seen.
+            self._last_scan, self._scanned_for, self._scanned_at = scan, looked_for, now
+            return scan
         return self._last_scan
 
 
