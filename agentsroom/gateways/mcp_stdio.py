@@ -32,6 +32,7 @@ MOST_LASTING = 100
 _MOST_READERS = 16
 """Other calls that only read and run beside the others; one more waits."""
 _MOST_WAITING = 256
+"""Calls that came and did not begin; while there are so many, no more input is read, not even what cancels one."""
 _BEGINS_CHANGES = ("resources/list", "resources/subscribe")
 """A legacy client that sends one of these is told of changes from then on."""
 _PATIENCE_S = 5.0
@@ -73,7 +74,7 @@ class _Server:
         self._store = LazyRuntime(settings)
         self._agreed = rpc.Agreement()
         self._calls: queue.SimpleQueue[StdioCall | None] = queue.SimpleQueue()
-        self._room = threading.Semaphore(_MOST_WAITING)
+        self._waiting = threading.Semaphore(_MOST_WAITING)
         self._open: dict[jsonrpc.RequestId, StdioCall] = {}
         self._readers = threading.BoundedSemaphore(_MOST_READERS)
         self._lasting = threading.BoundedSemaphore(MOST_LASTING)
@@ -109,13 +110,13 @@ class _Server:
             case rpc.Work() | rpc.Listening() as work:
                 self._store.load()
                 call = self._open[request.id] = StdioCall(work, self._store)
-                self._room.acquire()
+                self._waiting.acquire()
                 self._calls.put(call)
 
     def _work_off(self) -> None:
         """Begins the calls in their order, one after another but for those that only read."""
         while (call := self._calls.get()) is not None:
-            self._room.release()
+            self._waiting.release()
             if call.lasts:
                 self._begin_lasting(call)
             elif call.only_reads:
