@@ -25,6 +25,7 @@ from agentsroom.core.errors import AgentsRoomError, StoreUnavailable
 from agentsroom.core.files import shipped_folder
 from agentsroom.core.html import dom_id
 from agentsroom.core.ids import random_base62, random_session_id
+from agentsroom.core.markdown import render_message
 from agentsroom.core.models import Base, Event
 from agentsroom.core.product import VERSION
 from agentsroom.core.settings import Settings, make_home
@@ -172,6 +173,7 @@ def _slowed(limiter: Limiter) -> Callable[[Any], Any]:
 def _add_pages(app: Flask, runtime: Runtime, gate: Gate, running: Running) -> None:
     """The domains' pages, and the stream of each that has one, by its endpoint."""
     build = _build_id()
+    app.jinja_env.filters["markdown"] = render_message
     app.jinja_env.globals.update(
         dom_id=dom_id,
         region=Region,
