@@ -39,6 +39,7 @@ from agentsroom.gateways.mcp_http import McpHttp, mcp_routes
 from agentsroom.gateways.pace import FAILED_LOGINS
 from agentsroom.gateways.running import Running, own_command
 from agentsroom.gateways.statuses import STATUSES
+from agentsroom.gateways.wiki_pages import wiki_routes
 from agentsroom.gateways.wire import MOST_BODY
 from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages, room_url
@@ -114,6 +115,7 @@ def create_app(
     _add_own_routes(app, store, runtime.database)
     app.register_blueprint(login_pages(runtime.database, running.token, _slowed(limiter)))
     _add_pages(app, runtime, gate, running)
+    app.register_blueprint(wiki_routes())
     app.register_blueprint(manifest_routes(runtime.registry, settings))
     app.register_blueprint(mcp_routes(McpHttp(runtime, gate.give_permit, features)))
     app.register_blueprint(api_routes(runtime, gate.give_permit))

@@ -27,6 +27,7 @@ class Section(NamedTuple):
     level: int
     title: str
     anchor: str
+    """Empty for the page's title."""
     text: str
     """In plain words, on one line."""
 
@@ -61,9 +62,13 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
         yield Section(
             int(tokens[start].tag[1:]),
             title,
-            anchor if times == 1 else f"{anchor}-{times - 1}",
+            _nth(anchor, times) if start else "",
             " ".join(text.split()),
         )
+
+
+def _nth(anchor: str, times: int) -> str:
+    return anchor if times == 1 else f"{anchor}-{times - 1}"
 
 
 def _furnish(tokens: Sequence[Token], sections: Sequence[Section], resolve: Resolve) -> None:
@@ -75,27 +80,17 @@ def _furnish(tokens: Sequence[Token], sections: Sequence[Section], resolve: Reso
         if token.type == "heading_open":
             here = next(coming)
             token.attrs["id"] = here.anchor
-            (tokens[index + 1].children or []).extend(_anchor(here))
+            tokens[index + 1].children = [
+                *_resolved(tokens[index + 1].children or [], resolve),
+                Token("anchor", "a", 0, meta={"section": here}),
+            ]
         elif token.type == "table_open":
             tables += 1
             token.meta["name"] = f"Table {tables}: {here.title}"
         elif token.type == "th_open":
             token.attrs["scope"] = "col"
-        elif token.children:
+        elif token.children and tokens[index - 1].type != "heading_open":
             token.children = [*_resolved(token.children, resolve)]
-
-
-def _anchor(section: Section) -> list[Token]:
-    attributes: dict[str, str | int | float] = {
-        "class": "anchor",
-        "href": f"#{section.anchor}",
-        "aria-label": f"Link to {section.title}",
-    }
-    return [
-        Token("anchor_open", "a", 1, attrs=attributes),
-        Token("text", "", 0, content="#"),
-        Token("anchor_close", "a", -1),
-    ]
 
 
 def _resolved(tokens: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
@@ -113,6 +108,11 @@ def _resolved(tokens: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
 
 class _Renderer(RendererHTML):
     """Tables in a region that scrolls, code beside its button, no comment."""
+
+    def anchor(self, tokens: Sequence[Token], index: int, *_: Any) -> str:
+        section: Section = tokens[index].meta["section"]
+        name = escape(f"Link to {section.title}")
+        return f'<a class="anchor" href="#{escape(section.anchor)}" aria-label="{name}">#</a>'
 
     def table_open(self, tokens: Sequence[Token], index: int, *_: Any) -> str:
         name = escape(tokens[index].meta["name"])

@@ -10,7 +10,8 @@ from agentsroom.rooms.liveness import Liveness
 ROOT = Path(__file__).parents[2]
 CSS = re.sub(r"/\*.*?\*/|url\([^)]*\)", "", (ROOT / "static/app.css").read_text(), flags=re.DOTALL)
 SCRIPT = (ROOT / "static/live.js").read_text()
-TEMPLATES = "".join(path.read_text() for path in sorted((ROOT / "templates").rglob("*.html")))
+ARTICLE = ROOT / "agentsroom/core/article.py"
+TEMPLATES = "".join(path.read_text() for path in [*sorted((ROOT / "templates").rglob("*.html")), ARTICLE])
 
 
 def classes() -> set[str]:

@@ -2,12 +2,13 @@
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsroom.core.markdown import MOST_CHARACTERS, MOST_MARKS, TAGS, render_message, visible
+from agentsroom.core.markdown import MOST_CHARACTERS, MOST_DEPTH, MOST_MARKS, TAGS, render_message, visible
 from tests.support import cases
 from tests.support.stores import Json
 
@@ -195,6 +196,11 @@ def test_what_nests_too_deep_loses_nothing() -> None:
 
 
 def test_the_limits_are_what_they_say() -> None:
+    told = (Path(__file__).parents[2] / "wiki" / "Architecture.md").read_text()
+    assert (
+        f"over\n  {MOST_CHARACTERS:,} characters, with over {MOST_MARKS:,} marks or nested deeper than {MOST_DEPTH}"
+        in told
+    )
     assert "strong" in html_of("**a** " + "b" * (MOST_CHARACTERS - 6)).tags
     assert "strong" not in html_of("**a** " + "b" * (MOST_CHARACTERS - 5)).tags
     assert "strong" in html_of("**a** " + "-" * (MOST_MARKS - 4)).tags

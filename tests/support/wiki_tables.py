@@ -316,7 +316,7 @@ def headers_table() -> str:
     """The headers of every answer."""
     kept = (
         f"`{NOT_KEPT}`; of pages, `/api/openapi.json` and the manifests `{ASKED_AGAIN}`, with an `ETag` of the latter"
-        " two; of `/static` `no-cache`"
+        " two and of `/wiki`; of `/static` `no-cache`"
     )
     rows = [*((f"`{name}`", f"`{value}`") for name, value in HEADERS.items()), ("`Cache-Control`", kept)]
     return _table(("header", "value"), rows)
