@@ -27,6 +27,8 @@ AUDIENCES: dict[str, frozenset[Kind]] = {
     "overview": ADMIN,
     "rooms.rooms": ADMIN,
     "rooms.room": ADMIN,
+    "wiki.home": ADMIN,
+    "wiki.page": ADMIN,
     "live.live": ADMIN,
     "mcp.take": ADMIN | {"agent"},
     "mcp.follow": ADMIN | {"agent"},
