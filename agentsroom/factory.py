@@ -37,6 +37,7 @@ from agentsroom.gateways.live import MakePage, live_routes, live_url
 from agentsroom.gateways.manifest.routes import manifest_routes
 from agentsroom.gateways.mcp_http import McpHttp, mcp_routes
 from agentsroom.gateways.pace import FAILED_LOGINS
+from agentsroom.gateways.room_stream import room_stream_routes
 from agentsroom.gateways.running import Running, own_command
 from agentsroom.gateways.statuses import STATUSES
 from agentsroom.gateways.wiki_pages import wiki_routes
@@ -196,6 +197,7 @@ def _add_pages(app: Flask, runtime: Runtime, gate: Gate, running: Running) -> No
     ready = {"instanceId": running.instance_id, "buildId": build}
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
     app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.give_permit, ready))
+    app.register_blueprint(room_stream_routes(runtime.database, runtime.feed, gate.give_permit, ready))
 
 
 def _not_listening(settings: Settings) -> Running:

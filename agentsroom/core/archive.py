@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, func, select
 from agentsroom.core.clock import iso
 from agentsroom.core.database import Database, Writing
 from agentsroom.core.errors import Conflict
-from agentsroom.core.feed import events_after
+from agentsroom.core.feed import EVENTS_PRUNED, events_after
 from agentsroom.core.files import whole_file
 from agentsroom.core.models import Event
 from agentsroom.core.query import Query
@@ -61,4 +61,4 @@ def _delete(work: Writing, database: Database, last: int, count: int, target: Pa
     database.backend.unguard_events(work.cursor)
     work.run(_DELETE_UP_TO, last=last)
     database.backend.guard_events(work.cursor)
-    work.emit("events_pruned", work.settings.team, count=count, last=last, file=str(target))
+    work.emit(EVENTS_PRUNED, work.settings.team, count=count, last=last, file=str(target))

@@ -40,6 +40,9 @@ RESYNC = FeedEvent(0, 0, "resync", "", {})
 CLOSED = FeedEvent(0, 0, "closed", "", {})
 """The last that a subscriber gets: the feed was closed, or the call that subscribed was cancelled."""
 
+EVENTS_PRUNED = "events_pruned"
+"""The kind of event that tells up to which one (`last`) the events were moved to a file."""
+
 _AFTER = Query(
     select(Event.id, Event.at, Event.kind, Event.team_id, Event.data)
     .where(Event.id > bindparam("after"))
@@ -63,13 +66,18 @@ def last_event_id(work: Reading) -> int:
 
 
 def missed_since(database: Database, event_id: int) -> list[FeedEvent]:
-    """The events after that one; RESYNC stands for too many, or where there never was such an event."""
+    """The events after that one.
+
+    RESYNC stands for them where there are too many, where some were moved to a file, and where there never was such an
+    event: the reader is from another store.
+    """
 
     def look(work: Reading) -> list[FeedEvent]:
         return [RESYNC] if event_id > last_event_id(work) else events_after(work, event_id)
 
     found = database.read(look)
-    return [RESYNC] if len(found) == QUEUE_SIZE else found
+    lacks_some = any(one.kind == EVENTS_PRUNED and one.data["last"] > event_id for one in found)
+    return [RESYNC] if lacks_some or len(found) == QUEUE_SIZE else found
 
 
 class Subscription:

@@ -1,4 +1,4 @@
-"""The JSON API as OpenAPI 3.1, made from the registry: one operation a tool, with the schemas that MCP lists."""
+"""The JSON API as OpenAPI 3.1: from the registry one operation a tool, with the schemas that MCP lists, and the stream."""
 
 from typing import Any
 
@@ -29,6 +29,8 @@ _ERROR = {
         }
     },
 }
+STREAM_PATH = "/api/rooms/{room}/stream"
+"""Where a program follows a room (gateways/room_stream.py)."""
 _CALLERS: list[dict[str, list[str]]] = [{"key": []}, {"cookie": [], "csrf": []}]
 
 
@@ -46,7 +48,10 @@ def openapi(registry: Registry, url: str, cookie: str) -> dict[str, Any]:
         "servers": [{"url": url}],
         "security": _CALLERS,
         "tags": [{"name": name} for name in dict.fromkeys(tool.toolset for tool in registry)],
-        "paths": {path_of(tool): {"post": _operation(registry, tool)} for tool in registry},
+        "paths": {
+            **{path_of(tool): {"post": _operation(registry, tool)} for tool in registry},
+            STREAM_PATH: {"get": _stream()},
+        },
         "components": {
             "schemas": {"Error": _ERROR},
             "headers": {
@@ -73,11 +78,43 @@ def _operation(registry: Registry, tool: Tool) -> dict[str, Any]:
         "requestBody": {"required": True, "content": _json(registry.schema(tool))},
         "responses": {
             "200": {"description": "The result.", "content": _json(registry.output_schema(tool))},
-            **{
-                str(status): {"$ref": f"#/components/responses/{one.name}"}
-                for status, one in _OF_THE_API.items()
-            },
+            **_refusals(),
         },
+    }
+
+
+def _stream() -> dict[str, Any]:
+    known = "The id of the last event that the client knows: the stream begins after it. Without it, now."
+    return {
+        "operationId": "room_stream",
+        "summary": "Follow a room",
+        "description": "A room's messages as they come, as server-sent events: ready, message (data: a message as "
+        "room_history gives it, in JSON), heartbeat, and resync, after which room_history has what was missed.",
+        "tags": ["rooms"],
+        "parameters": [
+            _parameter("room", "path", "The room's name, percent-encoded.", required=True),
+            _parameter("Last-Event-ID", "header", known),
+            _parameter("since", "query", "The same, where a client can't send the header."),
+        ],
+        "responses": {
+            "200": {
+                "description": "The stream, which goes on until the client hangs up.",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            },
+            **_refusals(),
+        },
+    }
+
+
+def _parameter(name: str, place: str, text: str, *, required: bool = False) -> dict[str, Any]:
+    schema = {"type": "string"}
+    return {"name": name, "in": place, "description": text, "required": required, "schema": schema}
+
+
+def _refusals() -> dict[str, Any]:
+    """Every status but 200."""
+    return {
+        str(status): {"$ref": f"#/components/responses/{one.name}"} for status, one in _OF_THE_API.items()
     }
 
 

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from agentsroom.core.archive import archive_events
 from agentsroom.core.database import Database
 from agentsroom.core.errors import Stopping
 from agentsroom.core.feed import (
@@ -147,3 +149,10 @@ def test_too_many_are_not_told_one_by_one(store: Store, more: int, is_whole: boo
     _emit(store, QUEUE_SIZE + more)
     found = missed_since(store.runtime.database, before)
     assert (len(found) == QUEUE_SIZE + more) if is_whole else (found == [RESYNC])
+
+
+def test_who_lacks_events_that_were_moved_to_a_file_reads_again(store: Store, tmp_path: Path) -> None:
+    last = _emit(store, 3)
+    archive_events(store.runtime.database, store.clock.now() + 1, tmp_path / "events.jsonl")
+    assert missed_since(store.runtime.database, last - 1) == [RESYNC]
+    assert [one.kind for one in missed_since(store.runtime.database, last)] == ["events_pruned"]

@@ -99,7 +99,8 @@ def test_any_cut_is_too_long_alike(found: tuple[bytes, list[bytes]], most: int) 
 
 def events_until_too_long(chunks: list[bytes], most: int) -> tuple[list[SseEvent], bool]:
     """The events that came, and whether the reading ended too early."""
-    parser, events = SseParser(most), []
+    parser = SseParser(most)
+    events: list[SseEvent] = []
     try:
         for chunk in chunks:
             events.extend(parser.feed(chunk))

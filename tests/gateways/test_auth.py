@@ -35,6 +35,7 @@ AUDIENCES: dict[str, frozenset[Kind]] = {
     "mcp.end": ADMIN | {"agent"},
     "api.run": ADMIN | {"agent"},
     "api.describe": ADMIN | {"agent"},
+    "room_stream.follow": ADMIN | {"agent"},
     "manifest.tools": ADMIN | {"agent"},
     "manifest.server_card": ADMIN | {"agent"},
     "manifest.ai_catalog": ADMIN | {"agent"},

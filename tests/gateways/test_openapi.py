@@ -14,7 +14,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from agentsroom.core.settings import Settings
 from agentsroom.factory import create_app
 from agentsroom.gateways.methods import describe_tools
-from agentsroom.gateways.openapi import openapi, path_of
+from agentsroom.gateways.openapi import STREAM_PATH, openapi, path_of
 from agentsroom.gateways.statuses import STATUSES
 from agentsroom.rooms.machine import Machine
 from agentsroom.runtime import Runtime, make_registry
@@ -29,7 +29,8 @@ def document() -> Json:
 
 
 def operations(document: Json) -> dict[str, Json]:
-    return {path: methods["post"] for path, methods in document["paths"].items()}
+    """Those of the tools."""
+    return {path: methods["post"] for path, methods in document["paths"].items() if path != STREAM_PATH}
 
 
 def schema_in(part: Json) -> Any:
@@ -96,6 +97,15 @@ def test_bounds_of_the_settings_stand_in_it() -> None:
     document = openapi(make_registry(Settings(max_subject=7), Machine()), BASE, "c")
     send = schema_in(operations(document)["/api/tools/msg_send"]["requestBody"])
     assert send["properties"]["subject"]["maxLength"] == 7
+
+
+def test_the_stream_of_a_room_is_described_where_it_is(document: Json, app: Flask) -> None:
+    described = document["paths"][STREAM_PATH]["get"]
+    (rule,) = app.url_map.iter_rules("room_stream.follow")
+    assert rule.rule.replace("<path:name>", "{room}") == STREAM_PATH
+    assert list(described["responses"]["200"]["content"]) == ["text/event-stream"]
+    tool = next(iter(operations(document).values()))
+    assert set(described["responses"]) == set(tool["responses"])
 
 
 def test_every_status_that_an_error_has_is_declared(document: Json) -> None:
