@@ -315,6 +315,23 @@ def prune(silent_hours: float, events_before: str | None, events_file: Path | No
 
 
 @cli.command()
+@click.argument("room")
+@click.option("--since", metavar="ID", type=click.IntRange(0), help="Begin after the message of this id.")
+@click.option(
+    "--last",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Begin with the newest N messages; without it, 10, or all that follow --since.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print each message as a line of JSON.")
+def watch(room: str, since: int | None, last: int | None, as_json: bool) -> None:
+    """Print a room's messages as they come, until Ctrl+C; needs a server that runs."""
+    from agentsroom.gateways.watch import watch_room
+
+    watch_room(load_settings(), room, since, last, as_json=as_json)
+
+
+@cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(as_json: bool) -> None:
     """Say what is wrong, and how to mend it; exit code 5 when something is."""

@@ -31,8 +31,9 @@ class EventTooLong(Exception):
 class SseParser:
     """Reads one connection's stream; a new connection takes a new parser. However its bytes are cut, the same comes out."""
 
-    def __init__(self, most: int = MOST_EVENT) -> None:
-        self.last_event_id = ""
+    def __init__(self, last_event_id: str = "", most: int = MOST_EVENT) -> None:
+        """`last_event_id`: what the connection before this one ended with; it holds until another is told."""
+        self.last_event_id = last_event_id
         """What the client says in Last-Event-ID when it comes back."""
         self.retry_ms: int | None = None
         """How long the server wants it to stay away before that; None: it did not say."""
@@ -42,7 +43,7 @@ class SseParser:
         self._ended_in_cr = False
         self._name = b""
         self._data = bytearray()
-        self._id = ""
+        self._id = last_event_id
 
     def feed(self, chunk: bytes) -> Iterator[SseEvent]:
         """The events that the bytes complete; take them all before the next bytes. Raises EventTooLong."""

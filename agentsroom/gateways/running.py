@@ -8,9 +8,16 @@ from pathlib import Path
 
 import msgspec
 
+from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.files import whole_file
 from agentsroom.core.product import NAME
 from agentsroom.core.settings import PREFIX, Settings
+
+
+class NoServer(AgentsRoomError):
+    """A command needs a server that runs on this home, and there is none."""
+
+    code, status = "no_server", 503
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -31,6 +38,16 @@ def running_server(settings: Settings) -> Running | None:
         return msgspec.json.decode((settings.home_path / "serve.json").read_bytes(), type=Running)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def get_running(settings: Settings) -> Running:
+    """The same. Raises NoServer."""
+    running = running_server(settings)
+    if running is None:
+        raise NoServer(
+            f"No server runs on {settings.home_path}.", hint=f"Start one: {shell_line(settings, 'serve')}"
+        )
+    return running
 
 
 def _is_held(path: Path) -> bool:

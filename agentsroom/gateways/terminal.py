@@ -1,6 +1,8 @@
 """How the CLI shows results: tables and blocks by rich, or JSON. Strangers' text is never read as markup."""
 
+import re
 import sys
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +32,11 @@ from agentsroom.rooms.results import (
     Waited,
 )
 
+_STEERS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What JSON leaves as it is, though a terminal or a reader of lines may not: C1, line ends, directions."""
+_HARMLESS = "\t\u200c\u200d"
+"""A tab, and what joins letters and emoji, or keeps them apart."""
+
 
 def show(result: Result, *, as_json: bool, field: str | None = None) -> None:
     """Prints a tool's result, or one field of it, to standard output."""
@@ -37,11 +44,20 @@ def show(result: Result, *, as_json: bool, field: str | None = None) -> None:
         sys.stdout.write(_field(result, field) + "\n")
         return
     if as_json:
-        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
+        sys.stdout.write(_json_line(result))
         return
     console = _console()
     renderer = _RENDERERS.get(type(result), _fields)
     renderer(console, result)
+
+
+def show_message(message: MessageInfo, *, as_json: bool) -> None:
+    """Prints one message, at once."""
+    if as_json:
+        sys.stdout.write(_json_line(message))
+        sys.stdout.flush()
+    else:
+        _message(_console(), message)
 
 
 def _field(result: Result, name: str) -> str:
@@ -59,6 +75,28 @@ def show_error(error: AgentsRoomError) -> None:
 def show_table(columns: tuple[str, ...], rows: list[tuple[Any, ...]], empty: str) -> None:
     """Prints a table, or why there is none."""
     _table(_console(), columns, rows, empty)
+
+
+def _json_line(result: Result) -> str:
+    """The result as JSON; what could steer a terminal is written as an escape."""
+    text = msgspec.json.encode(result).decode()
+    return _STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
+def _block(text: str) -> str:
+    """A stranger's lines: control characters become symbols, and nothing changes the order of the others."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join("  " + "".join(map(_visible, line)) for line in lines)
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or character in _HARMLESS:
+        return character
+    if character < " " or character == "\x7f":
+        return "\u2421" if character == "\x7f" else chr(0x2400 + ord(character))
+    if character.isspace():
+        return " "
+    return "" if unicodedata.category(character) == "Cf" else "\ufffd"
 
 
 def _line(text: str) -> str:
@@ -118,7 +156,7 @@ def _message(console: Console, message: MessageInfo) -> None:
     if message.subject:
         console.print(Text(f"  {_line(message.subject)}"))
     if message.body:
-        console.print(Text("\n".join(f"  {line}" for line in message.body.split("\n"))))
+        console.print(Text(_block(message.body)))
 
 
 def _messages(console: Console, result: History | Waited | Found) -> None:

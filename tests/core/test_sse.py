@@ -99,7 +99,7 @@ def test_any_cut_is_too_long_alike(found: tuple[bytes, list[bytes]], most: int) 
 
 def events_until_too_long(chunks: list[bytes], most: int) -> tuple[list[SseEvent], bool]:
     """The events that came, and whether the reading ended too early."""
-    parser = SseParser(most)
+    parser = SseParser(most=most)
     events: list[SseEvent] = []
     try:
         for chunk in chunks:
@@ -141,6 +141,13 @@ def test_the_largest_message_of_ours_fits() -> None:
 )
 def test_a_time_is_digits_however_many(value: bytes, retry_ms: int | None) -> None:
     assert read_in([b"retry: " + value + b"\n"])["retry_ms"] == retry_ms
+
+
+def test_the_id_of_the_connection_before_holds_until_another_is_told() -> None:
+    parser = SseParser("7")
+    [first, second] = parser.feed(b"data: a\n\nid: 8\ndata: b\n\n")
+    assert (first.id, second.id) == ("7", "8")
+    assert SseParser("7").last_event_id == "7"
 
 
 @given(st.text(), st.sampled_from(["message", "ready"]), st.none() | st.integers(0))

@@ -88,6 +88,7 @@ def subclasses(base: type[AgentsRoomError]) -> Iterable[type[AgentsRoomError]]:
 
 NOT_OF_THE_API = (
     *("wait_timeout", "already_served", "port_taken", "not_writable", "bad_setting"),
+    *("no_server", "not_understood"),
     *("session_missing", "session_unknown"),
     *(one.code for one in STATUSES.values() if not one.is_of_the_api),
 )
