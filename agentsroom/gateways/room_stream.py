@@ -65,14 +65,14 @@ class RoomStream:
         for event in self._events(subscription):
             if event is None:
                 yield HEARTBEAT
+            elif self._may_end_sight(event) and not self._is_seen():
+                return
             elif event is RESYNC:
                 self._seen = self._database.read(last_event_id)
                 yield encode_event(b"{}", "resync", self._seen)
             elif self._room.has_message(event):
                 self._seen = event.id
                 yield from self._encode(event.id, event.team_id, event.data["message"])
-            elif self._room.may_end_sight(event) and not self._is_seen():
-                return
 
     def _events(self, subscription: Subscription) -> Iterator[FeedEvent | None]:
         """Those that the client does not know; None after a time without any."""
@@ -83,6 +83,10 @@ class RoomStream:
 
     def _wants(self, event: FeedEvent) -> bool:
         return event is RESYNC or self._room.wants(event)
+
+    def _may_end_sight(self, event: FeedEvent) -> bool:
+        """An event that ends it may be among those that were missed."""
+        return event is RESYNC or self._room.may_end_sight(event)
 
     def _is_seen(self) -> bool:
         try:

@@ -4,7 +4,7 @@ import base64
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentsroom.core import sse
@@ -79,18 +79,21 @@ PIECES = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(cut(st.sampled_from(SMALL).map(lambda case: b"".join(chunks_of(case)))))
 def test_any_cut_of_a_case_gives_the_same(found: tuple[bytes, list[bytes]]) -> None:
     whole, chunks = found
     assert read_in(chunks) == read_in([whole])
 
 
+@settings(deadline=None)
 @given(cut(st.lists(PIECES, max_size=40).map(b"".join)))
 def test_any_cut_of_any_bytes_gives_the_same(found: tuple[bytes, list[bytes]]) -> None:
     whole, chunks = found
     assert read_in(chunks) == read_in([whole])
 
 
+@settings(deadline=None)
 @given(cut(st.lists(PIECES, max_size=40).map(b"".join)), st.integers(0, 30))
 def test_any_cut_is_too_long_alike(found: tuple[bytes, list[bytes]], most: int) -> None:
     whole, chunks = found
@@ -150,6 +153,7 @@ def test_the_id_of_the_connection_before_holds_until_another_is_told() -> None:
     assert SseParser("7").last_event_id == "7"
 
 
+@settings(deadline=None)
 @given(st.text(), st.sampled_from(["message", "ready"]), st.none() | st.integers(0))
 def test_what_we_write_is_read_as_one_event(data: str, name: str, event_id: int | None) -> None:
     raw = encode_event(data.encode(errors="replace"), name, event_id)

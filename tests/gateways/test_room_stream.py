@@ -10,7 +10,8 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from agentsroom.access import service as access
-from agentsroom.core.feed import QUEUE_SIZE, FeedEvent
+from agentsroom.core.feed import QUEUE_SIZE, RESYNC, FeedEvent
+from agentsroom.core.principals import Principal
 from agentsroom.core.sse import SseEvent, SseParser
 from agentsroom.gateways.room_stream import RoomStream, Start
 from agentsroom.rooms.following import FollowedRoom
@@ -143,8 +144,8 @@ def test_who_was_away_for_long_reads_again(store: Store, app: Flask) -> None:
         assert reader.next().name == "resync"
 
 
-def stream_of(store: Store, quiet_s: float = 60) -> RoomStream:
-    room = FollowedRoom(store.runtime.database, store.admin(), "front")
+def stream_of(store: Store, caller: Principal | None = None, quiet_s: float = 60) -> RoomStream:
+    room = FollowedRoom(store.runtime.database, caller or store.admin(), "front")
     start = Start(last_event(store), [])
     return RoomStream(store.runtime.database, room, start, lambda *_: (b"a message",), {}, quiet_s)
 
@@ -219,6 +220,18 @@ def test_it_ends_when_the_agents_last_session_leaves_the_room(
         speaker.send("*", "nobody is here")
         assert reader.is_over()
         assert [admin.message()["body"] for _ in range(2)][1] == "nobody is here"
+
+
+def test_it_ends_when_the_leaving_may_be_among_what_was_missed(store: Store) -> None:
+    caller = store.add_agent("mara")
+    mara = store.join(store.local(agent="mara"), room="front")
+    stream = stream_of(store, caller)
+    with store.runtime.feed.subscribe(lambda event: event is RESYNC) as subscription:
+        sent = stream.run(subscription)
+        assert b"ready" in next(sent)
+        mara("room_leave")
+        subscription.offer(RESYNC)
+        assert next(sent, None) is None
 
 
 def test_it_ends_when_its_key_is_revoked(store: Store, app: Flask, ada: Seat) -> None:
