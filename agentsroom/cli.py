@@ -296,6 +296,43 @@ def agent_delete(agent_id: str, yes: bool) -> None:
 
 
 @cli.command()
+@click.argument("room")
+def pause(room: str) -> None:
+    """Pause ROOM: its messages are stored, and signal nobody until it is resumed."""
+    from agentsroom.rooms.service import rooms
+
+    click.echo(f"{_steer(rooms.pause, room)} is paused. It goes on with: agents-room resume ROOM")
+
+
+@cli.command()
+@click.argument("room")
+def resume(room: str) -> None:
+    """End the pause of ROOM."""
+    from agentsroom.rooms.service import rooms
+
+    click.echo(f"{_steer(rooms.resume, room)} goes on.")
+
+
+def _steer(act: Callable[..., Any], room: str) -> str:
+    """The name of the room that was acted on."""
+    runtime, caller = _open_as_agent()
+    name: str = runtime.database.write(lambda work: act(work, caller, room)).name
+    return name
+
+
+@cli.command()
+@click.argument("room")
+def export(room: str) -> None:
+    """Write the history of ROOM to standard output, a line of JSON for each message, with its deliveries."""
+    from agentsroom.rooms.service.export import exported_lines, room_to_export
+
+    runtime, caller = _open_as_agent()
+    found, last = runtime.database.read(lambda work: room_to_export(work, caller, room))
+    for lines in exported_lines(runtime.database, found, last):
+        click.echo(lines, nl=False)
+
+
+@cli.command()
 @click.option("--silent-hours", type=click.FloatRange(0, 1e6), default=24.0, show_default=True)
 @click.option(
     "--events-before", metavar="DATE", help="Also move events before this date (UTC) to --events-file."

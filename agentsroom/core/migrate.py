@@ -28,6 +28,7 @@ def migrate(engine: Engine, backend: Backend, patience_s: float, target: str = "
             return found
         if isinstance(backend, SqliteBackend):
             cursor.execute("PRAGMA journal_mode=WAL")
+            cursor.fetchall()  # until its answer is taken the file stays locked, and a copy would wait for ever
             if found > 0:
                 backend.backup(_backup_path(backend.path, found))
         _upgrade(connection, cursor, backend, target, patience_s)

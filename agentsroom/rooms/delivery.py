@@ -1,5 +1,6 @@
 """The states of a delivery and the ways between them: forward only, steps may be skipped."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 
@@ -57,3 +58,16 @@ def state_at(stored: str, expires_at: int | None, now: int) -> State:
     if expires_at is not None and expires_at <= now and can_move(state, State.EXPIRED):
         return State.EXPIRED
     return state
+
+
+def reached_at(state_at: int, expires_at: int | None, state: State) -> int:
+    """When a delivery got to the state that it is in now; nobody writes down at once that it has expired."""
+    return expires_at if state is State.EXPIRED and expires_at is not None else state_at
+
+
+def rests(paused_at: Sequence[int | None]) -> bool:
+    """Whether a delivery signals nobody for now: every room that message and recipient have in common is paused.
+
+    `paused_at`: of each of these rooms. A delivery without any is in the wrong room, and does not rest.
+    """
+    return bool(paused_at) and None not in paused_at

@@ -10,7 +10,7 @@ class UnknownSession(AgentsRoomError):
 
 
 class UnknownRecipient(AgentsRoomError):
-    """`to` is none of the four selectors and no session's id."""
+    """`to` is none of the selectors and no session's id."""
 
     code, status = "unknown_recipient", 404
 

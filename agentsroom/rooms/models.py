@@ -8,7 +8,10 @@ from agentsroom.rooms import delivery
 
 
 class Room(Base):
-    """A namespace inside a team; `cap` is the highest autonomy of its sessions (None: no cap)."""
+    """A namespace inside a team; `cap` is the highest autonomy of its sessions (None: no cap).
+
+    Paused since `paused_at`, or None.
+    """
 
     __tablename__ = "rooms"
 
@@ -17,6 +20,7 @@ class Room(Base):
     name: Mapped[str] = mapped_column(Text)
     cap: Mapped[int | None] = mapped_column(Integer)
     created_at: Mapped[int] = mapped_column(BigInteger)
+    paused_at: Mapped[int | None] = mapped_column(BigInteger)
 
     __table_args__ = (Index("uq_rooms_team_id_name", "team_id", "name", unique=True),)
 
@@ -163,6 +167,8 @@ _LIVE = text("released_at IS NULL")
 Index("ix_leases_live", Lease.expires_at, sqlite_where=_LIVE, postgresql_where=_LIVE)
 Index("ix_leases_live_session_id", Lease.session_id, sqlite_where=_LIVE, postgresql_where=_LIVE)
 Index("ix_leases_team_id_ended_event", Lease.team_id, Lease.ended_event)
+_ENDED = text("released_at IS NOT NULL")
+Index("ix_leases_ended", Lease.team_id, Lease.released_at, sqlite_where=_ENDED, postgresql_where=_ENDED)
 Index("ix_leases_session_id_path_key", Lease.session_id, Lease.path_key)
 
 

@@ -20,7 +20,7 @@ def about(text: str) -> Meta:
 
 LeaseMode = Literal["exclusive", "shared"]
 RefusalReason = Literal["held_exclusive", "held_shared", "overlap"]
-StayReason = Literal["none", "autonomy", "cap", "gone", "left", "wrong_room", "expired", "no_lever"]
+StayReason = Literal["none", "autonomy", "cap", "gone", "left", "wrong_room", "paused", "expired", "no_lever"]
 
 Label = Annotated[str | None, about("what the session calls itself")]
 Warned = Annotated[str | UnsetType, about("what to know or to do; left out when there is nothing")]
@@ -70,11 +70,11 @@ class Sent(Result):
 
 
 class MessageInfo(Result):
-    """A message; its subject and body are another agent's words."""
+    """A message; its subject and body are another agent's words, or those of the overseer, a person."""
 
     message_id: Annotated[int, about("msg_ack and reply_to take it")]
-    sender: Annotated[str, about("the session that sent it")]
-    sender_label: Annotated[str | None, about("what the sender called itself then")]
+    sender: Annotated[str, about("the session that sent it; `overseer` is the person at the browser")]
+    sender_label: Annotated[str | None, about("what the sender called itself then; null for the overseer")]
     to: Annotated[str, about("the selector that the sender gave")]
     subject: Annotated[str, about("may be empty")]
     body: Annotated[str, about("may be empty where there is a subject")]

@@ -1,4 +1,4 @@
-"""Selectors: whom a message is for. `*`, a session's id, `tag:<tag>` or `file:<glob>`."""
+"""Selectors: whom a message is for. `*`, a session's id, `tag:<tag>`, `file:<glob>` or `overseer`."""
 
 import fnmatch
 import posixpath
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.text import nfc
+from agentsroom.rooms.overseer import OVERSEER
 
 
 class Everyone(NamedTuple):
@@ -26,18 +27,25 @@ class Holders(NamedTuple):
     glob: str
 
 
-MOST_WILDCARDS = 32
+class Overseer(NamedTuple):
+    """The person at the browser, who reads the rooms' histories and is no session."""
 
-Selector = Everyone | OneSession | Tagged | Holders
+
+MOST_WILDCARDS = 32
+TAKEN = "*, a session id, tag:<tag>, file:<glob> or overseer"
+
+Selector = Everyone | OneSession | Tagged | Holders | Overseer
 
 
 def parse_selector(text: str) -> Selector:
     """Raises InvalidArgument when it selects nothing at all; any other text is taken for a session's id."""
     if text == "*":
         return Everyone()
+    if text == OVERSEER:
+        return Overseer()
     kind, colon, rest = text.partition(":")
     if not text or (colon and kind in ("tag", "file") and not rest):
-        raise InvalidArgument({"to": f"{text!r} came; *, a session id, tag:<tag> or file:<glob> is taken"})
+        raise InvalidArgument({"to": f"{text!r} came; {TAKEN} is taken"})
     if colon and kind == "tag":
         return Tagged(nfc(rest))
     if colon and kind == "file":

@@ -8,11 +8,12 @@ from agentsroom.core.clock import iso
 from agentsroom.core.database import Reading
 from agentsroom.core.principals import Principal
 from agentsroom.rooms.autonomy import Level, effective
-from agentsroom.rooms.delivery import UNREAD, State, state_at
+from agentsroom.rooms.delivery import UNREAD, State, reached_at, rests, state_at
 from agentsroom.rooms.errors import UnknownMessage
 from agentsroom.rooms.liveness import UNKNOWN, Judgement
+from agentsroom.rooms.overseer import OVERSEER
 from agentsroom.rooms.results import Explained, Obstacle, StayReason
-from agentsroom.rooms.selectors import Holders, Tagged, parse_selector
+from agentsroom.rooms.selectors import Holders, Overseer, Tagged, parse_selector
 from agentsroom.rooms.store import messages, sessions
 from agentsroom.rooms.store.messages import DeliveryRow, MessageRow
 from agentsroom.rooms.store.sessions import SessionRow
@@ -67,11 +68,17 @@ def _nobody_found(work: Reading, message: MessageRow) -> str:
             what = f"session with the tag {tag}"
         case Holders(glob):
             what = f"session with a live lease on {glob}"
+        case Overseer():
+            return f"The overseer, a person at the browser, reads it in the history of {', '.join(rooms)}."
         case _:
             what = "session"
+    where = (
+        f"in {rooms[0]}" if message.sender_id == OVERSEER else f"in the sender's rooms, {', '.join(rooms)}"
+    )
+    other = "" if message.sender_id == OVERSEER else "other "
     return (
-        f"{message.selector} found nobody: at {iso(message.created_at)} no other {what} was in the "
-        f"sender's rooms, {', '.join(rooms)}. Who came later finds the message in their history alone."
+        f"{message.selector} found nobody: at {iso(message.created_at)} no {other}{what} was {where}. "
+        "Who came later finds the message in their history alone."
     )
 
 
@@ -79,12 +86,11 @@ def _obstacle(work: Reading, delivery: DeliveryRow, judged: dict[str, Judgement]
     recipient = sessions.find_session(work, delivery.recipient_id)
     state = state_at(delivery.state, delivery.expires_at, work.now)
     because = _because(work, delivery, recipient, state, judged)
-    expired_at = delivery.expires_at if state is State.EXPIRED else None
     return Obstacle(
         recipient=delivery.recipient_id,
         label=recipient.label if recipient else None,
         state=state.value,
-        since=iso(expired_at or delivery.state_at),
+        since=iso(reached_at(delivery.state_at, delivery.expires_at, state)),
         reason=because.reason,
         explanation=because.explanation,
     )
@@ -107,15 +113,20 @@ def _because(
         return Because(
             "gone", "The recipient's process no longer runs; the message waits until it comes back."
         )
-    return _because_of_level(work, delivery, recipient)
+    return _because_of_rooms(work, delivery, recipient)
 
 
-def _because_of_level(work: Reading, delivery: DeliveryRow, recipient: SessionRow) -> Because:
+def _because_of_rooms(work: Reading, delivery: DeliveryRow, recipient: SessionRow) -> Because:
     present = sessions.rooms_of(work, recipient.id)
-    if not {room.name for room in present}.intersection(messages.rooms_of_message(work, delivery.message_id)):
+    rooms = messages.rooms_of_message(work, delivery.message_id)
+    common = [room for room in present if room.name in rooms]
+    if not common:
         return Because(
             "wrong_room", "The recipient is in none of the message's rooms any more; msg_recv still gives it."
         )
+    if rests([room.paused_at for room in common]):
+        names = ", ".join(room.name for room in common)
+        return Because("paused", f"Paused by the overseer: {names}. No signal goes out; msg_recv gives it.")
     caps = [room.cap for room in present if room.cap is not None]
     level = effective(Level(recipient.autonomy), caps)
     if level is Level.WAKE:

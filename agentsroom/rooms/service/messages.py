@@ -1,26 +1,20 @@
-"""Messages: sending, receiving, acknowledging, and looking at what was sent."""
+"""Messages: receiving, acknowledging, and looking at what was sent."""
 
 from collections import Counter
-from typing import NamedTuple, assert_never
 
-from agentsroom.core.clock import SECOND, iso, iso_or_none
+from agentsroom.core.clock import iso, iso_or_none
 from agentsroom.core.database import Reading, Writing
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.principals import Principal
 from agentsroom.rooms.delivery import UNREAD, State, can_move, state_at
 from agentsroom.rooms.errors import (
-    NoSharedRoom,
     NotRecipient,
     UnknownMessage,
-    UnknownRecipient,
-    UnknownSession,
 )
 from agentsroom.rooms.liveness import Judgement
-from agentsroom.rooms.results import Found, History, Inbox, MessageInfo, Received, Sent, SentInfo, SentList
+from agentsroom.rooms.results import Found, History, Inbox, MessageInfo, Received, SentInfo, SentList
 from agentsroom.rooms.search import message_ids
-from agentsroom.rooms.selectors import Everyone, Holders, OneSession, Tagged, matches_path, parse_selector
-from agentsroom.rooms.service import handles, rooms
-from agentsroom.rooms.store import leases
+from agentsroom.rooms.service import rooms
 from agentsroom.rooms.store import messages as store
 from agentsroom.rooms.store import sessions as session_store
 from agentsroom.rooms.store.messages import MessageRow
@@ -28,125 +22,6 @@ from agentsroom.rooms.store.sessions import RoomRow, SessionRow
 
 BODIES_BYTES = 100_000
 """About as much text as one answer carries."""
-_NAMED = 5
-
-
-class Draft(NamedTuple):
-    """A message as its sender gives it."""
-
-    to: str
-    subject: str
-    body: str
-    reply_to: int | None
-    ttl_s: int | None
-
-
-def send(work: Writing, caller: Principal, session: SessionRow, draft: Draft) -> Sent:
-    """Stores the message, a delivery for each recipient, and its place in the sender's rooms, as one.
-
-    Raises InvalidArgument, UnknownRecipient, SessionLeft, NoSharedRoom or UnknownMessage.
-    """
-    if not draft.subject and not draft.body:
-        raise InvalidArgument({"body": "is empty, and so is subject; one of them is needed"})
-    if draft.reply_to is not None and store.find_visible_message(work, session.id, draft.reply_to) is None:
-        raise UnknownMessage(f"reply_to: you see no message {draft.reply_to}.", message_id=draft.reply_to)
-    recipients = _recipients(work, caller, session, draft.to)
-    present = session_store.rooms_of(work, session.id)
-    message = MessageRow(
-        id=0,
-        team_id=session.team_id,
-        sender_id=session.id,
-        sender_label=session.label,
-        selector=draft.to,
-        subject=draft.subject,
-        body=draft.body,
-        reply_to=draft.reply_to,
-        created_at=work.now,
-        expires_at=None if draft.ttl_s is None else work.now + draft.ttl_s * SECOND,
-    )
-    ids = [one.id for one in recipients]
-    message_id = store.insert_message(work, message, ids, [room.id for room in present])
-    names = [room.name for room in present]
-    work.emit(
-        "message_sent", session.team_id, message=message_id, sender=session.id, recipients=ids, rooms=names
-    )
-    return Sent(message_id=message_id, recipients=len(recipients))
-
-
-def _recipients(work: Reading, caller: Principal, session: SessionRow, to: str) -> list[SessionRow]:
-    selector = parse_selector(to)
-    match selector:
-        case Everyone():
-            return [one for one in session_store.sessions_sharing(work, session.id) if one.id != session.id]
-        case OneSession(session_id):
-            return [_one_recipient(work, caller, session, session_id)]
-        case Tagged(tag):
-            return session_store.sessions_sharing_tagged(work, session.id, tag)
-        case Holders(glob):
-            return _holders(work, session, glob)
-        case _:
-            assert_never(selector)
-
-
-def _one_recipient(work: Reading, caller: Principal, session: SessionRow, session_id: str) -> SessionRow:
-    try:
-        recipient = handles.visible(work, caller, session_id)
-    except UnknownSession as error:
-        hint = "to takes * (everyone in your rooms), a session id, tag:<tag> or file:<glob>."
-        raise UnknownRecipient(f"to: {error.message}", hint=hint, **error.data) from None
-    if recipient.id != session.id and not _share_a_room(work, session, recipient):
-        raise NoSharedRoom(
-            f"to: you and {recipient.name} have no room in common.",
-            hint="Join a shared room that it is in, with extra_rooms.",
-            session_id=recipient.id,
-        )
-    return recipient
-
-
-def _share_a_room(work: Reading, one: SessionRow, other: SessionRow) -> bool:
-    ours = {room.id for room in session_store.rooms_of(work, one.id)}
-    return any(room.id in ours for room in session_store.rooms_of(work, other.id))
-
-
-def _holders(work: Reading, session: SessionRow, glob: str) -> list[SessionRow]:
-    """Who holds a live lease that the glob means, in a room of the sender; each once."""
-    found: dict[str, SessionRow] = {}
-    for other in session_store.sessions_sharing(work, session.id):
-        held = leases.live_leases_of(work, other.id) if other.id != session.id else []
-        if any(
-            matches_path(glob, one.path, is_folder=bool(one.is_folder), holder_cwd=other.cwd) for one in held
-        ):
-            found[other.id] = other
-    return list(found.values())
-
-
-def send_warning(
-    to: str, recipients: list[SessionRow], judged: dict[str, Judgement], waiting: frozenset[str]
-) -> str | None:
-    """What the sender should know: nobody found, recipients that are gone, recipients that nothing may signal.
-
-    `waiting`: who waited for mail in this process when it was sent. No harness has a lever or hooks in this release,
-    so a wait is all that gives a signal.
-    """
-    if not recipients:
-        return f"Stored, but {to} found nobody: no session will be given this message."
-    unaware = [one for one in recipients if one.id not in waiting]
-    gone = [one.name for one in unaware if judged[one.id].liveness == "gone"]
-    quiet = [one.name for one in unaware if judged[one.id].liveness != "gone"]
-    parts = []
-    if gone:
-        parts.append(f"Gone: {_named(gone)}; stored until they come back.")
-    if quiet:
-        parts.append(
-            f"Nothing will signal {_named(quiet)}, unless a msg_wait of theirs runs in another process: "
-            "the message waits for their next msg_recv."
-        )
-    return " ".join(parts)
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def receive(work: Writing, session: SessionRow, limit: int) -> Received:

@@ -87,6 +87,37 @@ def _not_in(problem: str, room: RoomRow) -> NotInRoom:
     return NotInRoom(f"room: {problem}.", hint=hint, room=room.name)
 
 
+def pause(work: Writing, caller: Principal, given: str) -> RoomRow:
+    """From now on the room's messages signal nobody; all else goes on. Again, it changes nothing.
+
+    Raises Forbidden for anyone but the operator, InvalidArgument or UnknownRoom.
+    """
+    room = _room_to_steer(work, caller, given)
+    if room.paused_at is not None:
+        return room
+    store.set_paused(work, room.id, work.now)
+    work.emit("room_paused", room.team_id, room=room.name)
+    return room._replace(paused_at=work.now)
+
+
+def resume(work: Writing, caller: Principal, given: str) -> RoomRow:
+    """Ends the pause. Where there is none, it changes nothing. Raises what pause raises."""
+    room = _room_to_steer(work, caller, given)
+    if room.paused_at is None:
+        return room
+    store.set_paused(work, room.id, None)
+    work.emit("room_resumed", room.team_id, room=room.name)
+    return room._replace(paused_at=None)
+
+
+def _room_to_steer(work: Reading, caller: Principal, given: str) -> RoomRow:
+    if not caller.is_operator:
+        raise Forbidden(
+            "A room is the operator's to pause and to resume: in the browser, or with agents-room on its machine."
+        )
+    return get_named(work, caller.team_id, given)
+
+
 def set_cap(work: Writing, caller: Principal, session_id: str | None, given: str | None, level: Level) -> Cap:
     """The room's highest level from now on; raising it brings the sessions' stored levels back.
 

@@ -14,6 +14,7 @@ from agentsroom.core.text import nfc
 from agentsroom.rooms.autonomy import Level, effective
 from agentsroom.rooms.errors import NotInRoom
 from agentsroom.rooms.liveness import Judgement
+from agentsroom.rooms.overseer import OVERSEER, looks_like_overseer
 from agentsroom.rooms.repository import Repository, repository_name
 from agentsroom.rooms.results import Joined, SessionInfo
 from agentsroom.rooms.service import leases, presence, rooms
@@ -47,6 +48,7 @@ def join(work: Writing, caller: Principal, joining: Joining) -> Joined:
 
     Raises InvalidArgument.
     """
+    _check_label(joining.label)
     presence.end_what_expired(work)
     known = None
     if joining.harness_key is not None:
@@ -72,9 +74,16 @@ def join(work: Writing, caller: Principal, joining: Joining) -> Joined:
     warnings = (
         _level_warning(joining.autonomy, Level(session.autonomy), level, present),
         _place_warning(session, present),
+        *map(_pause_warning, present),
     )
     warning = " ".join(one for one in warnings if one) or UNSET
     return Joined(session_id=session.id, rooms=names, autonomy=level.label, warning=warning)
+
+
+def _check_label(label: str | None) -> None:
+    if label is not None and looks_like_overseer(label):
+        taken = f"{label!r} came, which reads as {OVERSEER}: that is the person at the browser, and no session's label"
+        raise InvalidArgument({"label": taken})
 
 
 def _rooms_to_enter(work: Writing, team_id: str, joining: Joining) -> list[RoomRow]:
@@ -187,6 +196,13 @@ def _place_warning(session: SessionRow, present: list[RoomRow]) -> str | None:
             "those of others without host. Join again with host too (what `hostname` prints)."
         )
     return None
+
+
+def _pause_warning(room: RoomRow) -> str | None:
+    """What the rest of the rooms would not tell: messages are stored, and who is sent one is not signalled."""
+    if room.paused_at is None:
+        return None
+    return f"{room.name} is paused by the overseer: messages are stored; nobody is signalled until it is resumed."
 
 
 def level_of(work: Reading, session_id: str, stored: int) -> Level:

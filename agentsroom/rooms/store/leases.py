@@ -9,6 +9,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    exists,
     func,
     insert,
     or_,
@@ -102,6 +103,27 @@ _LIVE_IN_ROOM = Query(
         ),
     ).order_by(Lease.expires_at, Lease.id)
 )
+_held_here = exists().where(
+    Membership.session_id == Lease.session_id,
+    Membership.room_id == bindparam("room"),
+    or_(Membership.left_at.is_(None), Membership.left_at >= Lease.acquired_at),
+)
+_NEWEST_UNENDED_IN_ROOM = Query(
+    _held.where(
+        Lease.team_id == bindparam("team"),
+        Lease.ended_event.is_(None),
+        Lease.released_at.is_(None),
+        Lease.expires_at > bindparam("since"),
+        _held_here,
+    )
+    .order_by(Lease.id.desc())
+    .limit(bindparam("most"))
+)
+_LAST_ENDED_IN_ROOM = Query(
+    _held.where(Lease.team_id == bindparam("team"), Lease.released_at > bindparam("since"), _held_here)
+    .order_by(Lease.released_at.desc(), Lease.id.desc())
+    .limit(bindparam("most"))
+)
 _ENDED_UNNOTICED = Query(
     _lease.where(Lease.released_at.is_(None), Lease.expires_at <= bindparam("now")).order_by(Lease.expires_at)
 )
@@ -184,6 +206,17 @@ def find_latest_lease(work: Reading, session_id: str, path_key: str) -> LeaseRow
 def live_leases_in_room(work: Reading, room_id: int) -> list[HeldRow]:
     """Live leases of the sessions in the room; who ends first comes first."""
     return [_held_row(row) for row in work.rows(_LIVE_IN_ROOM, room=room_id, now=work.now)]
+
+
+def leases_held_since(work: Reading, team_id: str, room_id: int, since: int, most: int) -> list[HeldRow]:
+    """Leases that sessions held while they were in the room, live or ended after `since`; oldest claim first.
+
+    Where there are more than `most`, those that still run and those that ended last. One whose time is over may not
+    say so yet: it ended at `expires_at`. What a session held before it came counts too: when it came is not kept.
+    """
+    given = {"team": team_id, "room": room_id, "since": since, "most": most}
+    rows = [*work.rows(_NEWEST_UNENDED_IN_ROOM, **given), *work.rows(_LAST_ENDED_IN_ROOM, **given)]
+    return sorted(map(_held_row, rows[:most]), key=lambda held: (held.lease.acquired_at, held.lease.id))
 
 
 def leases_ended_unnoticed(work: Reading) -> list[LeaseRow]:

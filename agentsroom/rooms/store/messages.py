@@ -101,6 +101,16 @@ _HISTORY = Query(
     .order_by(MessageRoom.message_id.desc())
     .limit(bindparam("limit"))
 )
+_ONWARDS = Query(
+    _message.join(MessageRoom, MessageRoom.message_id == Message.id)
+    .where(
+        MessageRoom.room_id == bindparam("room"),
+        MessageRoom.message_id > bindparam("after"),
+        MessageRoom.message_id <= bindparam("last"),
+    )
+    .order_by(MessageRoom.message_id)
+    .limit(bindparam("limit"))
+)
 _COUNT_IN_ROOM = Query(
     select(func.count()).select_from(MessageRoom).where(MessageRoom.room_id == bindparam("room"))
 )
@@ -109,6 +119,25 @@ _ROOMS_OF_MESSAGE = Query(
     .join(MessageRoom, MessageRoom.room_id == Room.id)
     .where(MessageRoom.message_id == bindparam("message"))
     .order_by(Room.id)
+)
+_PAUSED_ROOMS_OF_MESSAGE = Query(
+    select(Room.name)
+    .join(MessageRoom, MessageRoom.room_id == Room.id)
+    .where(MessageRoom.message_id == bindparam("message"), Room.paused_at.is_not(None))
+    .order_by(Room.id)
+)
+_COMMON_ROOMS = Query(
+    select(Delivery.recipient_id, Room.paused_at)
+    .join(Membership, and_(Membership.session_id == Delivery.recipient_id, Membership.left_at.is_(None)))
+    .join(
+        MessageRoom,
+        and_(MessageRoom.room_id == Membership.room_id, MessageRoom.message_id == Delivery.message_id),
+    )
+    .join(Room, Room.id == MessageRoom.room_id)
+    .where(Delivery.message_id == bindparam("message"))
+)
+_PLACE = Query(
+    select(1).where(MessageRoom.room_id == bindparam("room"), MessageRoom.message_id == bindparam("message"))
 )
 _DELIVERIES = Query(
     _delivery.where(Delivery.message_id == bindparam("message")).order_by(Delivery.recipient_id)
@@ -248,6 +277,14 @@ def messages_in_room(work: Reading, room_id: int, limit: int, before: int | None
     return [MessageRow(*row) for row in rows]
 
 
+def messages_in_room_after(
+    work: Reading, room_id: int, after: int, last: int, limit: int
+) -> list[MessageRow]:
+    """Oldest first, those with a greater id than `after`, up to the id `last`."""
+    rows = work.rows(_ONWARDS, room=room_id, after=after, last=last, limit=limit)
+    return [MessageRow(*row) for row in rows]
+
+
 def count_in_room(work: Reading, room_id: int) -> int:
     return int(work.value(_COUNT_IN_ROOM, room=room_id))
 
@@ -255,6 +292,24 @@ def count_in_room(work: Reading, room_id: int) -> int:
 def rooms_of_message(work: Reading, message_id: int) -> list[str]:
     """Names of the rooms whose history it is in."""
     return [row[0] for row in work.rows(_ROOMS_OF_MESSAGE, message=message_id)]
+
+
+def paused_rooms_of_message(work: Reading, message_id: int) -> list[str]:
+    """Names of the rooms whose history it is in and that are paused."""
+    return [row[0] for row in work.rows(_PAUSED_ROOMS_OF_MESSAGE, message=message_id)]
+
+
+def pauses_by_recipient(work: Reading, message_id: int) -> dict[str, list[int | None]]:
+    """Each recipient that is in a room of the message → `paused_at` of each such room."""
+    pauses: dict[str, list[int | None]] = {}
+    for recipient, paused_at in work.rows(_COMMON_ROOMS, message=message_id):
+        pauses.setdefault(recipient, []).append(paused_at)
+    return pauses
+
+
+def is_in_history(work: Reading, message_id: int, room_id: int) -> bool:
+    """Whether the message stands in the room's history."""
+    return work.row(_PLACE, message=message_id, room=room_id) is not None
 
 
 def deliveries_of(work: Reading, message_id: int) -> list[DeliveryRow]:

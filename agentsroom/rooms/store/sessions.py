@@ -16,6 +16,7 @@ class RoomRow(NamedTuple):
     name: str
     cap: int | None
     created_at: int
+    paused_at: int | None
 
 
 class SessionRow(NamedTuple):
@@ -81,6 +82,7 @@ _INSERT_ROOM = Query(
     .returning(Room.id)
 )
 _SET_CAP = Query(update(Room).where(Room.id == bindparam("room")).values(cap=bindparam("level")))
+_SET_PAUSED = Query(update(Room).where(Room.id == bindparam("room")).values(paused_at=bindparam("at")))
 
 _SESSION = Query(_session.where(Session.id == bindparam("id")))
 _SESSION_BY_KEY = Query(
@@ -119,6 +121,16 @@ _SHARING_TAGGED = Query(
         Session.id != bindparam("session"),
         Session.left_at.is_(None),
         _shares_a_room,
+    )
+    .order_by(Session.id)
+)
+_IN_ROOM_TAGGED = Query(
+    _session.join(Membership, _is_member)
+    .join(SessionTag, SessionTag.session_id == Session.id)
+    .where(
+        Membership.room_id == bindparam("room"),
+        SessionTag.tag == bindparam("tag"),
+        Session.left_at.is_(None),
     )
     .order_by(Session.id)
 )
@@ -205,11 +217,16 @@ def rooms_of_agent(work: Reading, team_id: str, agent_id: str) -> list[RoomRow]:
 def insert_room(work: Writing, team_id: str, name: str) -> RoomRow:
     row = work.row(_INSERT_ROOM, team=team_id, name=name, now=work.now)
     assert row is not None
-    return RoomRow(row[0], team_id, name, None, work.now)
+    return RoomRow(row[0], team_id, name, None, work.now, None)
 
 
 def set_cap(work: Writing, room_id: int, level: int) -> None:
     work.run(_SET_CAP, room=room_id, level=level)
+
+
+def set_paused(work: Writing, room_id: int, at: int | None) -> None:
+    """Paused since `at`, or not."""
+    work.run(_SET_PAUSED, room=room_id, at=at)
 
 
 def find_session(work: Reading, session_id: str) -> SessionRow | None:
@@ -248,6 +265,11 @@ def sessions_of_team(work: Reading, team_id: str) -> list[SessionRow]:
 def sessions_sharing_tagged(work: Reading, session_id: str, tag: str) -> list[SessionRow]:
     """The others in a room of the session who joined with the tag (NFC)."""
     return [SessionRow(*row) for row in work.rows(_SHARING_TAGGED, session=session_id, tag=tag)]
+
+
+def sessions_in_room_tagged(work: Reading, room_id: int, tag: str) -> list[SessionRow]:
+    """Those in the room who joined with the tag (NFC)."""
+    return [SessionRow(*row) for row in work.rows(_IN_ROOM_TAGGED, room=room_id, tag=tag)]
 
 
 def recipients_of(work: Reading, message_id: int) -> list[SessionRow]:

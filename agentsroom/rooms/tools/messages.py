@@ -10,9 +10,8 @@ from agentsroom.core.tools import Arguments, Call, limit
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.results import Done, Explained, Found, History, Received, Sent, SentList, Unread, Waited
 from agentsroom.rooms.service import explain, handles, idempotency, messages, rooms, waits
-from agentsroom.rooms.service.messages import Draft
+from agentsroom.rooms.service.sending import LIMITS, Draft, FromSession, Reached, reached, send, send_warning
 from agentsroom.rooms.store import messages as store
-from agentsroom.rooms.store import sessions as session_store
 from agentsroom.rooms.store.sessions import SessionRow
 from agentsroom.rooms.tools.declare import tool
 from agentsroom.rooms.tools.units import (
@@ -34,19 +33,20 @@ class MsgSend(Arguments):
     to: Annotated[
         str,
         Meta(
-            extra=limit("max_path_bytes", "bytes"),
-            description="* all in your rooms, a session_id, tag:<tag>, or file:<glob> for who holds such a file",
+            extra={"limit": LIMITS["to"]},
+            description="* all in your rooms, a session_id, tag:<tag>, file:<glob> for who holds such a file, or "
+            "overseer (a person)",
         ),
     ]
-    subject: Annotated[str, Meta(extra=limit("max_subject", "characters"))] | None = None
-    body: Annotated[str, Meta(extra=limit("max_body_bytes", "bytes"))] | None = None
+    subject: Annotated[str, Meta(extra={"limit": LIMITS["subject"]})] | None = None
+    body: Annotated[str, Meta(extra={"limit": LIMITS["body"]})] | None = None
     reply_to: Annotated[MessageId, Meta(description="the message_id that it answers")] | None = None
     ttl_s: (
         Annotated[
             int,
             Meta(
                 ge=1,
-                extra=limit("max_ttl_s", "seconds"),
+                extra={"limit": LIMITS["ttl_s"]},
                 description="so long unread, it expires; else never",
             ),
         ]
@@ -108,15 +108,15 @@ def msg_send(call: Call, arguments: MsgSend, machine: Machine) -> Sent:
         arguments.to, arguments.subject or "", arguments.body or "", arguments.reply_to, arguments.ttl_s
     )
 
-    def unit(work: Writing, session: SessionRow) -> tuple[Sent, list[SessionRow]]:
-        act = partial(messages.send, work, call.caller, session, draft)
+    def unit(work: Writing, session: SessionRow) -> tuple[Sent, Reached]:
+        act = partial(send, work, call.caller, FromSession(session), draft)
         sent = idempotency.once(work, session.id, "msg_send", arguments.idempotency_key, arguments, Sent, act)
-        return sent, session_store.recipients_of(work, sent.message_id)
+        return sent, reached(work, sent.message_id)
 
     waiting = machine.who_waits()
-    sent, recipients = writing(call, arguments.session_id, unit)
-    judged = machine.liveness_of(recipients, fresh=False)
-    warning = messages.send_warning(arguments.to, recipients, judged, waiting)
+    sent, message = writing(call, arguments.session_id, unit)
+    judged = machine.liveness_of(message.recipients, fresh=False)
+    warning = send_warning(arguments.to, message, judged, waiting)
     return structs.replace(sent, warning=warning or UNSET)
 
 
