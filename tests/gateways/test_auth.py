@@ -29,6 +29,7 @@ AUDIENCES: dict[str, frozenset[Kind]] = {
     "rooms.room": ADMIN,
     "wiki.home": ADMIN,
     "wiki.page": ADMIN,
+    "room_export.export": ADMIN,
     "live.live": ADMIN,
     "mcp.take": ADMIN | {"agent"},
     "mcp.follow": ADMIN | {"agent"},
