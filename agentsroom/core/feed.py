@@ -7,7 +7,8 @@ import json
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, select
@@ -20,6 +21,8 @@ from agentsroom.core.wake import Wake
 
 QUEUE_SIZE = 1_000
 _PATIENCE_S = 2.0
+_TURN_S = 0.001
+"""For so long others have their turn between two readings of a flood."""
 
 _logger = logging.getLogger(__name__)
 
@@ -100,8 +103,15 @@ class Subscription:
         try:
             self._queue.put_nowait(event)
         except queue.Full:
-            self._clear()
-            self._queue.put_nowait(event if event is CLOSED else RESYNC)
+            self._put_alone(event if event is CLOSED else RESYNC)
+
+    def lose(self) -> None:
+        """Puts RESYNC in place of everything: events went by that nobody read."""
+        self._put_alone(RESYNC)
+
+    def _put_alone(self, event: FeedEvent) -> None:
+        self._clear()
+        self._queue.put_nowait(event)
 
     def _clear(self) -> None:
         try:
@@ -199,6 +209,16 @@ class Feed:
                     subscription.offer(event)
             if len(events) < QUEUE_SIZE:
                 return  # what was committed since wakes us again
+            self._skip(subscriptions)
+
+    def _skip(self, subscriptions: Sequence[Subscription]) -> None:
+        """Leaves out what waits still, more than a queue holds: a flood of events keeps nobody from all else."""
+        newest = self._database.read(last_event_id)
+        if newest > self._last:
+            self._last = newest
+            for subscription in subscriptions:
+                subscription.lose()
+        time.sleep(_TURN_S)
 
     def close(self) -> None:
         """Ends every subscription with CLOSED and stops listening, for good."""

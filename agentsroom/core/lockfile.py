@@ -120,9 +120,9 @@ class LockFile:
 
     def close(self) -> None:
         """Gives the descriptor back; the next use opens the file again."""
-        if self._opened_by == os.getpid():
+        opened_by, self._opened_by = self._opened_by, -1
+        if opened_by == os.getpid():
             os.close(self._descriptor)
-        self._opened_by = -1
 
     def _open(self) -> int:
         if self._opened_by != os.getpid():

@@ -218,6 +218,9 @@ class _Log:
 
     def close(self) -> None:
         """The next look opens the file again."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        descriptor, self._descriptor = (
+            self._descriptor,
+            -1,
+        )  # else two threads might close what is another's by then
+        if descriptor >= 0:
+            os.close(descriptor)

@@ -89,6 +89,16 @@ def test_a_slow_subscriber_loses_its_backlog_and_is_told_so(store: Store, writer
     assert second.kind == "n4"
 
 
+def test_a_flood_of_events_is_left_out_and_told(store: Store, writer: Database) -> None:
+    with store.runtime.feed.subscribe(_everything) as subscription:
+        flood = 2 * QUEUE_SIZE + 1
+        writer.write(lambda work: [work.emit("flood", "home") for _ in range(flood)])
+        while _next(subscription) is not RESYNC:
+            pass
+        later = writer.write(lambda work: work.emit("hello", "home"))
+        assert _next(subscription).id == later
+
+
 def test_closing_the_feed_ends_every_subscription(store: Store) -> None:
     feed = Feed(store.runtime.database, wake_for(store.settings))
     subscription = feed.subscribe(_everything)
