@@ -150,6 +150,17 @@ def scan_processes(wanted: Iterable[str], carries: Callable[[Mapping[str, str], 
     return ProcessScan(keys, started_at, frozenset(unreadable), is_blind)
 
 
+def exit_descriptor(pid: int) -> int | None:
+    """A descriptor that can be read as soon as the process has ended; None where there is none such, or no such process.
+
+    Source: pidfd_open(2).
+    """
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):  # not Linux; no such process; too many files
+        return None
+
+
 def process_started_at(pid: int) -> int | None:
     """When the process started, in milliseconds; None when it does not run."""
     try:

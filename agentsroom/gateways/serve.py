@@ -35,6 +35,7 @@ from agentsroom.gateways.running import (
     variables_of,
     write_serve_json,
 )
+from agentsroom.gateways.vigil import Vigil
 from agentsroom.gateways.watching import watch_store
 from agentsroom.gateways.writing import Writer
 from agentsroom.gateways.wsgi import Server, listen
@@ -89,6 +90,7 @@ def _run(settings: Settings, runtime: Runtime, server: Server, running: Running)
         if store is not None
         else None
     )
+    Vigil(runtime).start()
     server.start()
     try:
         write_serve_json(settings, running)

@@ -15,9 +15,9 @@ QUERIES = [
 ]
 SCANNING = {
     messages: {"_DELETE_IDEMPOTENT_BEFORE", "_DELETE_MESSAGES_BEFORE", "_TEAMS_WITH_MESSAGES_BEFORE"},
-    sessions: {"_SILENT_SINCE"},
+    sessions: {"_SILENT_SINCE", "_PRESENT"},
 }
-"""Only prune runs them."""
+"""Only prune runs them, and a server as it starts."""
 
 
 def _allowed(query: Query) -> bool:

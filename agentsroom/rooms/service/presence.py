@@ -15,6 +15,14 @@ def refresh(work: Writing, session: SessionRow) -> None:
     leases.renew_leases_of(work, session.id)
 
 
+def note_gone(work: Writing, session_id: str) -> None:
+    """Its process was seen to end; that changes nothing but what is known. One that left meanwhile is not gone."""
+    session = sessions.find_session(work, session_id)
+    if session is not None and session.left_at is None:
+        names = [room.name for room in sessions.rooms_of(work, session_id)]
+        work.emit("session_gone", session.team_id, session=session_id, rooms=names)
+
+
 def end_what_expired(work: Writing) -> None:
     """Writes down the end of every lease and unread delivery whose time is over."""
     for lease in leases.leases_ended_unnoticed(work):

@@ -124,6 +124,7 @@ _LAST_ENDED_IN_ROOM = Query(
     .order_by(Lease.released_at.desc(), Lease.id.desc())
     .limit(bindparam("most"))
 )
+_NEXT_END = Query(select(func.min(Lease.expires_at)).where(Lease.released_at.is_(None)))
 _ENDED_UNNOTICED = Query(
     _lease.where(Lease.released_at.is_(None), Lease.expires_at <= bindparam("now")).order_by(Lease.expires_at)
 )
@@ -217,6 +218,12 @@ def leases_held_since(work: Reading, team_id: str, room_id: int, since: int, mos
     given = {"team": team_id, "room": room_id, "since": since, "most": most}
     rows = [*work.rows(_NEWEST_UNENDED_IN_ROOM, **given), *work.rows(_LAST_ENDED_IN_ROOM, **given)]
     return sorted(map(_held_row, rows[:most]), key=lambda held: (held.lease.acquired_at, held.lease.id))
+
+
+def next_end(work: Reading) -> int | None:
+    """When the first of the leases ends that nobody has ended yet; None when there is none."""
+    end: int | None = work.value(_NEXT_END)
+    return end
 
 
 def leases_ended_unnoticed(work: Reading) -> list[LeaseRow]:

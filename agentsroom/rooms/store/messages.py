@@ -166,6 +166,7 @@ _MOVE = Query(
     .where(Delivery.message_id == bindparam("message"), Delivery.recipient_id == bindparam("session"))
     .values(state=bindparam("to"), state_at=bindparam("at"))
 )
+_NEXT_END = Query(select(func.min(Delivery.expires_at)).where(Delivery.expires_at.is_not(None), UNREAD))
 _EXPIRED = Query(
     select(Delivery.message_id, Message.team_id)
     .join(Message, Message.id == Delivery.message_id)
@@ -333,6 +334,12 @@ def move_delivery(work: Writing, message_id: int, session_id: str, to: State) ->
 def move_deliveries(work: Writing, message_ids: list[int], session_id: str, to: State) -> None:
     given = {"session": session_id, "to": to.value, "at": work.now}
     work.run_each(_MOVE, [{"message": one, **given} for one in message_ids])
+
+
+def next_end(work: Reading) -> int | None:
+    """When the first of the unread deliveries expires; None when none does."""
+    end: int | None = work.value(_NEXT_END)
+    return end
 
 
 def expired_deliveries(work: Reading) -> list[ExpiredRow]:

@@ -139,6 +139,7 @@ _RECIPIENTS_OF = Query(
     .where(Delivery.message_id == bindparam("message"))
     .order_by(Session.id)
 )
+_PRESENT = Query(_session.where(Session.left_at.is_(None)).order_by(Session.id))
 _SILENT_SINCE = Query(_session.where(Session.last_seen_at < bindparam("moment")))
 _INSERT_SESSION = Query(insert(Session), SessionRow._fields)
 _UPDATE_SESSION = Query(
@@ -270,6 +271,11 @@ def sessions_sharing_tagged(work: Reading, session_id: str, tag: str) -> list[Se
 def sessions_in_room_tagged(work: Reading, room_id: int, tag: str) -> list[SessionRow]:
     """Those in the room who joined with the tag (NFC)."""
     return [SessionRow(*row) for row in work.rows(_IN_ROOM_TAGGED, room=room_id, tag=tag)]
+
+
+def present_sessions(work: Reading) -> list[SessionRow]:
+    """Every session of every team that has not left."""
+    return [SessionRow(*row) for row in work.rows(_PRESENT)]
 
 
 def recipients_of(work: Reading, message_id: int) -> list[SessionRow]:
