@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import Row
 
-MODULES = ("in_process", "over_http", "cpu", "processes", "stdio", "mcp_http", "ending")
+MODULES = ("in_process", "over_http", "cpu", "processes", "stdio", "mcp_http", "ending", "streams")
 PAGE = Path(__file__).parents[1] / "wiki" / "Speed.md"
 
 
