@@ -42,9 +42,12 @@ from agentsroom.gateways.running import Running, own_command
 from agentsroom.gateways.statuses import STATUSES
 from agentsroom.gateways.wiki_pages import wiki_routes
 from agentsroom.gateways.wire import MOST_BODY
-from agentsroom.rooms.export import export_routes, export_url
-from agentsroom.rooms.live import Parts, Region, room_live, rooms_live
-from agentsroom.rooms.pages import room_pages, room_url
+from agentsroom.rooms.addresses import message_url, room_act_url, room_url
+from agentsroom.rooms.export import export_routes
+from agentsroom.rooms.forms import room_forms
+from agentsroom.rooms.live import Parts, room_live, rooms_live
+from agentsroom.rooms.pages import room_pages
+from agentsroom.rooms.regions import Region
 from agentsroom.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -182,11 +185,14 @@ def _add_pages(app: Flask, runtime: Runtime, gate: Gate, running: Running) -> No
         dom_id=dom_id,
         region=Region,
         room_url=room_url,
-        export_url=export_url,
+        room_act_url=room_act_url,
+        message_url=message_url,
         live_url=live_url,
         build_id=build,
         own_command=own_command(),
     )
+
+    app.context_processor(lambda: {"with_token": True})
 
     def render(template: str, **variables: Any) -> str:
         return app.jinja_env.get_template(template).render(**variables)
@@ -198,6 +204,7 @@ def _add_pages(app: Flask, runtime: Runtime, gate: Gate, running: Running) -> No
     }
     ready = {"instanceId": running.instance_id, "buildId": build}
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
+    app.register_blueprint(room_forms(runtime.database, runtime.machine))
     app.register_blueprint(export_routes(runtime.database))
     app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.give_permit, ready))
     app.register_blueprint(room_stream_routes(runtime.database, runtime.feed, gate.give_permit, ready))

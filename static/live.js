@@ -1,25 +1,26 @@
-// Keeps the page's one stream open and shows whether it is; htmx swaps what comes. Makes the copy buttons work.
+// Keeps the page's one stream open, shows whether it is, and reads the page again when something was missed.
+// htmx swaps what comes. Other scripts hear `live:again` before the page is read again, and may add to its query.
 (() => {
   const DELAYS = [1000, 2000, 5000, 10000, 30000];
   const SILENCE = 45000;
-  const WORDS = { online: "Live", reconnecting: "Connecting again", gone: "Ended" };
+  const PATIENCE = 2000; // a short break shows only the mark
+  const GLANCE = 10000;
+  const NAMES = new Set(["ready", "heartbeat", "resync", "move"]);
+  const WORDS = { online: "Live", reconnecting: "Connecting again", offline: "Offline", gone: "Ended" };
   const ENDED = { 401: "Signed out", 403: "Not allowed", 404: "Not here any more" };
 
-  document.documentElement.toggleAttribute("data-copies", Boolean(navigator.clipboard)); // app.css shows the buttons
-  document.addEventListener("click", async (event) => {
-    const button = event.target.closest("[data-copy]");
-    if (!button) return;
-    await navigator.clipboard.writeText(button.dataset.copy);
-    button.title = "Copied";
-  });
-
-  const stream = document.getElementById("stream");
-  if (!stream) return;
+  const element = () => document.getElementById("stream");
+  if (!element()) return;
+  const address = new URLSearchParams(element().getAttribute("hx-sse:connect").split("?")[1]).get("page");
+  const notice = document.getElementById("live-notice");
 
   let tries = 0;
-  let build = null;
   let connection = null;
+  let heard = Date.now();
   let silence = null;
+  let retry = null;
+  let telling = null;
+  let ended = false;
 
   const wait = () => DELAYS[Math.min(tries++, DELAYS.length - 1)] * (0.75 + Math.random() / 2);
 
@@ -29,34 +30,72 @@
     sign.dataset.state = state;
     sign.querySelector("use").setAttribute("href", `#s-${state}`);
     sign.querySelector("span").textContent = words;
+    clearTimeout(telling);
+    if (state === "online") notice.replaceChildren();
+    else telling = setTimeout(tell, state === "reconnecting" ? PATIENCE : 0, state);
+  }
+
+  function tell(name) {
+    const template = document.querySelector(`template[data-notice="${name}"]`);
+    const told = template.content.cloneNode(true);
+    for (const time of told.querySelectorAll("time")) time.dateTime = new Date(heard).toISOString();
+    notice.replaceChildren(told);
   }
 
   function listen() {
+    heard = Date.now();
     clearTimeout(silence);
-    silence = setTimeout(() => connection?.reader?.cancel(), SILENCE);
+    silence = setTimeout(letGo, SILENCE);
+  }
+
+  function letGo() {
+    connection?.reader?.cancel(); // htmx then connects again, from the last event on
   }
 
   function finish(status) {
+    ended = true;
     clearTimeout(silence);
+    clearTimeout(retry);
+    letGo();
+    element()?.remove();
     show("gone", ENDED[status]);
-    stream.remove();
   }
 
+  function later() {
+    if (ended) return;
+    show(navigator.onLine ? "reconnecting" : "offline");
+    clearTimeout(retry);
+    retry = setTimeout(again, wait());
+  }
+
+  // Ends the stream first: else it could add what the answer brings as well.
   function again() {
-    show("reconnecting");
-    setTimeout(() => stream.dispatchEvent(new Event("reopen")), wait());
+    if (ended) return;
+    clearTimeout(retry);
+    clearTimeout(silence);
+    const place = document.createElement("div");
+    place.id = "stream";
+    element().replaceWith(place);
+    letGo();
+    connection = null;
+    const query = new URLSearchParams({ page: address });
+    document.dispatchEvent(new CustomEvent("live:again", { detail: query }));
+    htmx.ajax("GET", `/live/main?${query}`, { source: place, swap: "none" });
   }
 
-  // The first connection: htmx gives up when it fails.
-  stream.addEventListener("htmx:error", () => stream._htmx?.sse || again());
-  stream.addEventListener("htmx:response:error", (event) => {
-    const status = event.detail.ctx.response.raw.status;
+  // The page is read, or its stream opened for the first time: htmx gives up when either fails.
+  document.addEventListener("htmx:error", (event) => {
+    if (event.target === element() && !element()._htmx?.sse) later();
+  });
+  document.addEventListener("htmx:response:error", (event) => {
+    if (event.target !== element()) return;
+    const { status } = event.detail.ctx.response.raw;
     if (status in ENDED) finish(status);
-    else again();
+    else later();
   });
 
-  // The later ones: htmx tries again by itself, after the delay that we set.
-  stream.addEventListener("htmx:sse:after:connection", (event) => {
+  // Later on htmx connects again by itself, after the delay that we set.
+  document.addEventListener("htmx:sse:after:connection", (event) => {
     connection = event.detail.connection;
     tries = 0;
     connection.config.reconnectJitter = 0;
@@ -64,20 +103,62 @@
     show("online");
     listen();
   });
-  stream.addEventListener("htmx:sse:before:connection", (event) => {
-    if (event.detail.connection.attempt > 0) show("reconnecting");
+  document.addEventListener("htmx:sse:before:connection", (event) => {
+    if (event.detail.connection.attempt > 0) show(navigator.onLine ? "reconnecting" : "offline");
   });
-  stream.addEventListener("htmx:sse:error", (event) => {
+  document.addEventListener("htmx:sse:error", (event) => {
+    if (event.target !== element()) return;
     if (event.detail.status in ENDED) return finish(event.detail.status);
     const { config, attempt } = event.detail.connection;
     config.reconnectDelay = wait() / 2 ** attempt; // htmx doubles it with each attempt
-    show("reconnecting");
+    show(navigator.onLine ? "reconnecting" : "offline");
   });
 
-  stream.addEventListener("htmx:sse:before:message", listen);
-  stream.addEventListener("ready", (event) => {
-    const { buildId } = JSON.parse(event.detail.data);
-    if (build !== null && build !== buildId) location.reload();
-    build = buildId;
+  document.addEventListener("htmx:sse:before:message", (event) => {
+    listen();
+    const name = event.detail.message.event;
+    if (name && !NAMES.has(name)) again();
   });
+  document.addEventListener("resync", () => {
+    again();
+    tell("missed");
+    setTimeout(() => notice.querySelector("[data-passing]") && notice.replaceChildren(), GLANCE);
+  });
+  document.addEventListener("move", (event) => {
+    const { id, to, before } = JSON.parse(event.detail.data);
+    const moved = document.getElementById(id);
+    if (moved) document.getElementById(to)?.moveBefore(moved, before ? document.getElementById(before) : null);
+  });
+
+  // A hidden tab lets go (hx-sse does it) and must not wait when it is shown; its clock may have stood still.
+  document.addEventListener("visibilitychange", () => {
+    if (!connection) return;
+    if (document.hidden) connection.config.reconnectDelay = 0;
+    else if (Date.now() - heard > SILENCE) letGo();
+  });
+  window.addEventListener("pageshow", (event) => event.persisted && again());
+  window.addEventListener("online", () => connection?.reader || again());
+  window.addEventListener("offline", () => show("offline"));
+  document.addEventListener("click", (event) => event.target.closest("[data-again]") && again());
+
+  // Another build: the page loads itself once, when nothing would be lost.
+  let build = null;
+  const isTyped = (field) => field.value !== field.defaultValue && field.type !== "hidden";
+  const wouldLose = () =>
+    Boolean(document.querySelector("dialog[open]")) ||
+    [...document.querySelectorAll("textarea, input:not([type=radio], [type=checkbox])")].some(isTyped);
+
+  function load() {
+    if (build === null || wouldLose()) return;
+    sessionStorage.setItem("build", build);
+    location.reload();
+  }
+  document.addEventListener("ready", (event) => {
+    const { buildId } = JSON.parse(event.detail.data);
+    if (buildId === document.documentElement.dataset.build || buildId === sessionStorage.getItem("build")) return;
+    build = buildId;
+    load();
+    tell("build");
+  });
+  for (const name of ["close", "input", "htmx:after:request"]) document.addEventListener(name, load, true);
 })();

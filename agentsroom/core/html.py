@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-Swap = Literal["append", "delete", "outerMorph"]
+Swap = Literal["append", "delete", "outerHTML", "outerMorph"]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9-]")
 
@@ -26,3 +26,14 @@ class Partial(NamedTuple):
 
     def __str__(self) -> str:
         return f'<hx-partial hx-target="#{self.target}" hx-swap="{self.swap}">{self.html}</hx-partial>'
+
+
+class Change(NamedTuple):
+    """New pieces of a page, and the newest event that they know: a later one than was asked about where they say more."""
+
+    partials: list[Partial]
+    last_event: int
+
+    @property
+    def html(self) -> str:
+        return "".join(map(str, self.partials))

@@ -38,6 +38,20 @@ class Body(RawIOBase):
     frames it, and BadRequest where it is no body.
     """
 
+    __slots__ = (
+        "_begin",
+        "_deadline",
+        "_framing",
+        "_has_begun",
+        "_has_ended",
+        "_is_broken",
+        "_is_chunked",
+        "_left",
+        "_reads",
+        "_source",
+        "_taken",
+    )
+
     def __init__(
         self, source: BufferedReader, length: int | None, *, is_chunked: bool, begin: Callable[[], None]
     ) -> None:

@@ -1,24 +1,30 @@
-"""GET /live: one stream of HTML changes for one open page; what a page shows of an event, its domain decides."""
+"""GET /live: one stream of HTML changes for one open page; GET /live/main: what the page shows now.
+
+What a page shows of an event, its domain decides. A page that missed something is told so by `resync`, and reads its
+main part again: the answer brings the stream that goes on from there.
+"""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
-from flask import Blueprint, Response, current_app, request
+from flask import Blueprint, Response, current_app, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from agentsroom.access.routes import allow, audience_of, caller
 from agentsroom.core.database import Database
 from agentsroom.core.errors import Forbidden, NotFound
-from agentsroom.core.feed import CLOSED, RESYNC, Feed, FeedEvent, Subscription, missed_since
-from agentsroom.core.html import Partial
-from agentsroom.core.principals import Principal
+from agentsroom.core.feed import RESYNC, Feed, FeedEvent, last_event_id, missed_since
+from agentsroom.core.html import Change, Partial
+from agentsroom.core.principals import Kind, Principal
 from agentsroom.core.scrub import scrub_tokens
 from agentsroom.gateways.lasting import EVENT_STREAM, QUIET_S, Lasting, event_id_in
 from agentsroom.gateways.permits import GivePermit
+from agentsroom.gateways.viewers import Audience, Told, Viewer
 
 _UNKNOWN = 2**63 - 1
 _CACHED = 200
@@ -35,12 +41,12 @@ class LivePage(Protocol):
         """Whether the event may change the page; asks nobody."""
         ...
 
-    def changes(self, events: Sequence[FeedEvent]) -> tuple[list[Partial], int]:
-        """What the events changed, and the newest event that it knows: a later one than theirs where it says more."""
+    def changes(self, events: Sequence[FeedEvent]) -> Change | None:
+        """What the events changed; None when the main part had better be read again."""
         ...
 
-    def whole(self) -> tuple[list[Partial], int]:
-        """The main part as it is now, and the newest event that it knows."""
+    def whole(self) -> Change:
+        """The main part as it is now."""
         ...
 
 
@@ -48,73 +54,87 @@ MakePage = Callable[[Principal, Mapping[str, Any], Mapping[str, str]], LivePage]
 """Makes the live page of an address from the caller, the route's variables and the query."""
 
 
-class Once:
-    """Renders each change once for all who look at the same page."""
+class Teller:
+    """What the viewers of a page are told of events: each change is made once, for those who missed it as well."""
 
-    def __init__(self) -> None:
-        self._rendered: OrderedDict[Hashable, tuple[str, int]] = OrderedDict()
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._told: OrderedDict[Hashable, Told] = OrderedDict()
         self._guard = threading.Lock()
 
-    def changes(self, page: LivePage, events: Sequence[FeedEvent]) -> tuple[str, int]:
-        """The HTML, and the newest event that it knows."""
+    def tell(self, page: LivePage, events: Sequence[FeedEvent]) -> Told | None:
+        """`events`: those that the page wants, in order. After a gap, or where that is less, it is to be read again."""
+        if RESYNC in events or len(events) > _MOST_AT_ONCE:
+            return self.resync()
+        if not events:
+            return None
         key = (page.key, tuple(event.id for event in events))
         with self._guard:
-            if key not in self._rendered:
-                partials, last = page.changes(events)
-                self._rendered[key] = "".join(map(str, partials)), last
-                if len(self._rendered) > _CACHED:
-                    self._rendered.popitem(last=False)
-            return self._rendered[key]
+            if key not in self._told:
+                change = page.changes(events)
+                self._told[key] = (
+                    self.resync()
+                    if change is None
+                    else Told(events[0].id - 1, change.last_event, _message(change))
+                )
+                if len(self._told) > _CACHED:
+                    self._told.popitem(last=False)
+            return self._told[key]
+
+    def missed(self, page: LivePage, seen: int) -> Told | None:
+        """What happened between the page and its stream."""
+        missed = missed_since(self._database, seen)
+        return self.tell(page, [event for event in missed if event is RESYNC or page.wants(event)])
+
+    def resync(self) -> Told:
+        """Tells a page to read itself again, whatever it knows."""
+        return Told(_UNKNOWN, self._database.read(last_event_id), _named("resync", b"{}"))
 
 
 class Stream:
-    """What one viewer is sent, from the events after `since` on."""
+    """What one viewer of a page is sent."""
+
+    __slots__ = ("_heartbeat_s", "_page", "_ready", "_teller", "_viewer")
 
     def __init__(
-        self,
-        page: LivePage,
-        database: Database,
-        since: int,
-        once: Once,
-        ready: bytes,
-        heartbeat_s: float = QUIET_S,
+        self, page: LivePage, viewer: Viewer, teller: Teller, ready: bytes, heartbeat_s: float = QUIET_S
     ) -> None:
         self._page = page
-        self._database = database
-        self._seen = since
-        self._once = once
+        self._viewer = viewer
+        self._teller = teller
         self._ready = ready
         self._heartbeat_s = heartbeat_s
 
-    def run(self, subscription: Subscription) -> Iterator[bytes]:
-        """Server-sent events, until the subscription is closed."""
+    def run(self, may_look: Callable[[], bool]) -> Iterator[bytes]:
+        """Server-sent events, until the viewer is told that this is all, or may no longer look."""
         yield _named("ready", self._ready)
-        yield from self._missed()
+        yield from self._send(self._teller.missed(self._page, self._viewer.seen))
         while True:
-            event = subscription.next(self._heartbeat_s)
-            if event is None:
-                yield _named("heartbeat", b"{}")
-                continue
-            batch = [event, *_waiting(subscription)]
-            if CLOSED in batch:
-                return
-            yield from self._of(batch)
+            match self._viewer.next(self._heartbeat_s):
+                case None:
+                    yield _named("heartbeat", b"{}")
+                case "flush":
+                    yield b":\n\n"
+                case "behind":
+                    yield from self._send(self._teller.resync())
+                case "end":
+                    return
+                case "check":
+                    if not may_look():
+                        return
+                case Told() as told:
+                    yield from self._send(told)
 
-    def _missed(self) -> Iterator[bytes]:
-        """What happened between the page and its stream."""
-        missed = missed_since(self._database, self._seen)
-        yield from self._of([event for event in missed if event is RESYNC or self._page.wants(event)])
-
-    def _of(self, events: list[FeedEvent]) -> Iterator[bytes]:
-        """Nothing for what the page knows already; the main part again after a gap, or when that is less."""
-        if RESYNC in events or len(events) > _MOST_AT_ONCE:
-            partials, self._seen = self._page.whole()
-            yield _message(self._seen, "".join(map(str, partials)))
+    def _send(self, told: Told | None) -> Iterator[bytes]:
+        """Nothing of what the page knows already; a message of which it knows a part would say that twice."""
+        if told is None:
             return
-        new = [event for event in events if event.id > self._seen and self._page.wants(event)]
-        if new:
-            html, self._seen = self._once.changes(self._page, new)
-            yield _message(self._seen, html)
+        if told.after < self._viewer.seen:
+            if told.last <= self._viewer.seen:
+                return
+            told = self._teller.resync()
+        self._viewer.seen = told.last
+        yield told.data
 
 
 def live_routes(
@@ -126,31 +146,55 @@ def live_routes(
 ) -> Blueprint:
     """`pages`: the endpoint of each page that has a stream → what makes it live."""
     routes = Blueprint("live", __name__)
-    once = Once()
+    audience = Audience(feed)
+    teller = Teller(database)
 
-    @routes.get("/live")
-    @allow("admin")
-    def live() -> Response:
-        endpoint, names, query = _page_meant(request.args.get("page", ""))
+    def asked() -> tuple[LivePage, frozenset[Kind], str]:
+        """The page that the request is about, who may look at it, and its address. Raises NotFound or Forbidden."""
+        address = request.args.get("page", "")
+        endpoint, names, query = _page_meant(address)
         if endpoint not in pages:
             raise NotFound("This page has no stream.")
         audience = audience_of(current_app.view_functions[endpoint]) or frozenset()
         if caller().kind not in audience:
             raise Forbidden("You may not look at this page.")
-        page = pages[endpoint](caller(), names, query)
-        stream = Stream(page, database, _since(), once, msgspec.json.encode(dict(ready)))
+        added = {name: text for name, text in request.args.items() if name not in ("page", "since")}
+        return pages[endpoint](caller(), names, query | added), audience, address
+
+    @routes.get("/live")
+    @allow("admin")
+    def live() -> Response:
+        page, kinds, _address = asked()
         if request.method == "HEAD":
             return Response(mimetype=EVENT_STREAM)
-        with Lasting(feed, give_permit(audience)) as lasting:
-            return lasting.stream(stream.run(lasting.subscribe(page.wants)))
+        with Lasting(feed, give_permit(kinds)) as lasting:
+            viewer = Viewer(_since(), lasting.send_now)
+            audience.join(page, viewer, partial(teller.tell, page))
+            lasting.at_end(partial(audience.leave, page.key, viewer))
+            lasting.when_gone(partial(viewer.say, "end"))
+            lasting.check()  # access may have ended before the viewer was there to be told
+            stream = Stream(page, viewer, teller, msgspec.json.encode(dict(ready)))
+            return lasting.stream(stream.run(lasting.is_let_in))
+
+    @routes.get("/live/main")
+    @allow("admin")
+    def main() -> str:
+        page, _audience, address = asked()
+        change = page.whole()
+        stream = render_template("_stream.html", url=_stream_url(address, change.last_event))
+        return change.html + str(Partial("stream", "outerHTML", stream))
 
     return routes
 
 
 def live_url(since: int) -> str:
     """The stream of the page that is rendered now, from the newest event on that the page knows."""
-    query = f"?{scrub_tokens(request.query_string.decode())}" if request.query_string else ""
-    return "/live?" + urlencode({"page": quote(request.path) + query, "since": since})
+    query = f"?{request.query_string.decode()}" if request.query_string else ""
+    return _stream_url(quote(request.path) + query, since)
+
+
+def _stream_url(address: str, since: int) -> str:
+    return "/live?" + urlencode({"page": scrub_tokens(address), "since": since})
 
 
 def _page_meant(address: str) -> tuple[str, Mapping[str, Any], dict[str, str]]:
@@ -172,16 +216,10 @@ def _since() -> int:
     return _UNKNOWN if known is None else known
 
 
-def _waiting(subscription: Subscription) -> Iterator[FeedEvent]:
-    """What stands in the queue already."""
-    while (event := subscription.next(0)) is not None:
-        yield event
-
-
 def _named(name: str, data: bytes) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
 
 
-def _message(event_id: int, html: str) -> bytes:
-    lines = html.replace("\r", "").replace("\n", "\ndata: ")
-    return f"id: {event_id}\ndata: {lines}\n\n".encode()
+def _message(change: Change) -> bytes:
+    lines = change.html.replace("\r", "").replace("\n", "\ndata: ")
+    return f"id: {change.last_event}\ndata: {lines}\n\n".encode()

@@ -6,6 +6,7 @@ Who sends half a request, or takes no answer, is let go after a while; an idle c
 import contextlib
 import json
 import logging
+import os
 import socket
 from collections.abc import Callable
 from http import HTTPStatus
@@ -23,7 +24,8 @@ from agentsroom.gateways.auth import LET_IN
 from agentsroom.gateways.body import PIECE, UNREAD_S, Body
 from agentsroom.gateways.errors import error_object
 from agentsroom.gateways.headers import HEADERS, NOT_KEPT
-from agentsroom.gateways.lasting import WHEN_GONE
+from agentsroom.gateways.lasting import SEND_NOW, WHEN_GONE
+from agentsroom.gateways.viewers import Sent
 from agentsroom.gateways.wire import MOST_LINE, Head, HeadRefused, read_head
 
 HEAD_S = 30.0
@@ -36,6 +38,8 @@ IDLE_S = 300.0
 _MOST_CONNECTIONS = 20_000
 _OTHER_FILES = 200  # the store's, the watcher's, the wake's: a crowd of clients must leave them theirs
 _READABLE = 1  # libev's EV_READ
+_NEVER = Timeout(None)
+_READ_AHEAD = 512  # bytes; each open stream keeps so many
 
 _logger = logging.getLogger(__name__)
 
@@ -54,6 +58,13 @@ class Handler(WSGIHandler):
     _body: Body
     _late: Timeout
     _is_new = True
+    _unsent = b""
+    """What is left of a piece that was sent from outside of its stream."""
+
+    def __init__(self, sock: Any, address: Any, server: Any) -> None:
+        super().__init__(sock, address, server)
+        self.rfile.close()
+        self.rfile = sock.makefile("rb", _READ_AHEAD)
 
     def handle(self) -> None:
         """Answers one request after the other."""
@@ -93,7 +104,8 @@ class Handler(WSGIHandler):
     def read_request(self, raw_requestline: str) -> Any:
         """Takes over what the head says. Raises HeadRefused."""
         self._head = head = read_head(raw_requestline.encode("latin-1"), self.rfile)
-        self._late.cancel()
+        self._late.close()
+        self._late = _NEVER
         self.server.idle.pop(self.socket, None)
         self.command, self.path, self.request_version = head.method, head.target, head.version
         self.headers = OldMessage()
@@ -110,10 +122,36 @@ class Handler(WSGIHandler):
         environ = super().get_environ()
         begin = self._go_on if environ.get("HTTP_EXPECT", "").lower() == "100-continue" else _nothing
         head = self._head
+        del self._head
         self._body = Body(self.rfile, head.length, is_chunked=head.is_chunked, begin=begin)
         self.wsgi_input = cast(Input, self._body)
         body = {"wsgi.input": self._body, "wsgi.input_terminated": True}
-        return {**environ, **body, WHEN_GONE: self._when_gone}
+        return {**environ, **body, WHEN_GONE: self._when_gone, SEND_NOW: self._send_now}
+
+    def _send_now(self, piece: bytes) -> Sent:
+        """Sends a piece of a stream that waits, as far as the client takes it at once (viewers.SendNow)."""
+        if self._unsent or not self.response_use_chunked:
+            return "none"
+        chunk = b"%x\r\n%b\r\n" % (len(piece), piece)
+        try:
+            sent = os.write(self.socket.fileno(), chunk)
+        except OSError:  # it takes nothing now, or hung up: the stream itself will see
+            return "none"
+        self._unsent = chunk[sent:]
+        return "some" if self._unsent else "all"
+
+    def process_result(self) -> None:
+        """Sends the answer. It may last for days: what the request said is kept no longer."""
+        self.environ = {LET_IN: True} if LET_IN in (self.environ or ()) else {}
+        self.headers = OldMessage()
+        super().process_result()
+
+    def write(self, data: bytes) -> None:
+        """Sends the next piece of an answer."""
+        if self._unsent:
+            rest, self._unsent = self._unsent, b""
+            self.socket.sendall(rest)
+        super().write(data)
 
     def _go_on(self) -> None:
         """The client waits for leave to send the body."""
@@ -150,26 +188,35 @@ class Handler(WSGIHandler):
 
     def _when_gone(self, act: Callable[[], None]) -> Callable[[], None]:
         """Calls `act` when the client hangs up, or sends no more; gives a function that stops watching."""
-        watcher = gevent.get_hub().loop.io(self.socket.fileno(), _READABLE)
+        return _HangUp(self.socket, act).stop
 
-        def look() -> None:
-            try:
-                seen = self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                return
-            except OSError:
-                seen = b""
-            watcher.stop()  # a client that sends more during a stream is not read
-            if not seen:
-                gevent.spawn(act)
 
-        watcher.start(look)
+class _HangUp:
+    """Watches a connection for its client's end."""
 
-        def stop() -> None:
-            watcher.stop()
-            watcher.close()
+    __slots__ = ("_act", "_socket", "_watcher")
 
-        return stop
+    def __init__(self, connection: Any, act: Callable[[], None]) -> None:
+        self._act = act
+        self._socket = connection
+        self._watcher = gevent.get_hub().loop.io(connection.fileno(), _READABLE)
+        self._watcher.start(self._look)
+
+    def _look(self) -> None:
+        try:
+            seen = self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            seen = b""
+        self._watcher.stop()  # a client that sends more during a stream is not read
+        if not seen:
+            gevent.spawn(self._act)
+
+    def stop(self) -> None:
+        """Watches no longer."""
+        self._watcher.stop()
+        self._watcher.close()
 
 
 class Server(WSGIServer):

@@ -1,20 +1,21 @@
 """One viewer's stream: it begins where the page ended, repeats nothing, and says all again after a gap."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 
 import pytest
 
 from agentsroom.core.database import Writing
 from agentsroom.core.feed import QUEUE_SIZE, FeedEvent, last_event_id
-from agentsroom.core.html import Partial
+from agentsroom.core.html import Change, Partial
 from agentsroom.factory import create_app
-from agentsroom.gateways.live import Once, Stream
-from agentsroom.gateways.permits import ENDS_ACCESS, Permits, PermittedSubscription
+from agentsroom.gateways.live import Stream, Teller
 from agentsroom.gateways.running import Running
+from agentsroom.gateways.viewers import MOST_WAITING, Viewer
 from tests.support.stores import Store
 
 RUNNING = Running(url="http://127.0.0.1:8765", port=8765, pid=1, instance_id="i", token="t")
 READY = b"event: ready\ndata: {}\n\n"
+RESYNC = "event: resync\ndata: {}\n\n"
 
 
 class CountingPage:
@@ -26,31 +27,40 @@ class CountingPage:
         self._store = store
         self.rendered = 0
         self.says_all = False
+        self.gives_up = False
 
     def wants(self, event: FeedEvent) -> bool:
         return event.kind == "shown"
 
-    def changes(self, events: Sequence[FeedEvent]) -> tuple[list[Partial], int]:
+    def changes(self, events: Sequence[FeedEvent]) -> Change | None:
         self.rendered += 1
+        if self.gives_up:
+            return None
         if self.says_all:
             return self.whole()
-        return [Partial("list", "append", ",".join(str(event.id) for event in events))], events[-1].id
+        ids = ",".join(str(event.id) for event in events)
+        return Change([Partial("list", "append", ids)], events[-1].id)
 
-    def whole(self) -> tuple[list[Partial], int]:
+    def whole(self) -> Change:
         last = self._store.runtime.database.read(last_event_id)
-        return [Partial("main", "outerMorph", "all\nof it")], last
+        return Change([Partial("main", "outerMorph", "all\nof it")], last)
 
 
-class Viewer:
-    """A stream and its subscription."""
+class Watcher:
+    """One stream of the page, told of events by the test."""
 
-    def __init__(self, store: Store, page: CountingPage, since: int, once: Once | None = None) -> None:
-        stream = Stream(page, store.runtime.database, since, once or Once(), b"{}")
+    def __init__(self, store: Store, page: CountingPage, since: int, teller: Teller | None = None) -> None:
         self.may_look = True
-        permit = Permits(1).open("viewer", lambda: self.may_look)
-        self.subscription = PermittedSubscription(page.wants, store.runtime.feed, QUEUE_SIZE, permit)
-        self._sent: Iterator[bytes] = stream.run(self.subscription)
+        self.viewer = Viewer(since)
+        self._page = page
+        self._teller = teller or Teller(store.runtime.database)
+        self._sent = Stream(page, self.viewer, self._teller, b"{}").run(lambda: self.may_look)
         assert next(self._sent) == READY
+
+    def is_told(self, *events: FeedEvent) -> None:
+        told = self._teller.tell(self._page, events)
+        assert told is not None
+        self.viewer.tell(told)
 
     def sees(self) -> str:
         return next(self._sent).decode()
@@ -84,99 +94,118 @@ def test_it_begins_with_what_the_page_missed_and_repeats_none_of_it(
     sqlite_store: Store, page: CountingPage
 ) -> None:
     known, first, _, second = (happen(sqlite_store, kind) for kind in ("shown", "shown", "other", "shown"))
-    viewer = Viewer(sqlite_store, page, known.id)
-    assert viewer.sees() == appended(first, second)
-    viewer.subscription.offer(second)  # the feed read it too
+    watcher = Watcher(sqlite_store, page, known.id)
+    assert watcher.sees() == appended(first, second)
+    watcher.is_told(second)  # the feed read it too
     later = happen(sqlite_store)
-    viewer.subscription.offer(later)
-    assert viewer.sees() == appended(later)
+    watcher.is_told(later)
+    assert watcher.sees() == appended(later)
 
 
 def test_what_waits_in_the_queue_is_sent_at_once(sqlite_store: Store, page: CountingPage) -> None:
-    viewer = Viewer(sqlite_store, page, 0)
+    watcher = Watcher(sqlite_store, page, 0)
     events = [happen(sqlite_store) for _ in range(3)]
-    assert viewer.sees() == appended(*events)
+    assert watcher.sees() == appended(*events)
 
 
 @pytest.mark.parametrize("since", [10**6, 2**63 - 1])
-def test_a_viewer_of_another_store_is_sent_everything(
+def test_a_viewer_of_another_store_reads_the_page_again(
     sqlite_store: Store, page: CountingPage, since: int
 ) -> None:
-    last = happen(sqlite_store)
-    assert Viewer(sqlite_store, page, since).sees() == everything(last.id)
+    happen(sqlite_store)
+    assert Watcher(sqlite_store, page, since).sees() == RESYNC
 
 
-def test_a_viewer_who_was_away_for_long_is_sent_everything(sqlite_store: Store, page: CountingPage) -> None:
+def test_a_viewer_who_was_away_for_long_reads_the_page_again(sqlite_store: Store, page: CountingPage) -> None:
     def unit(work: Writing) -> int:
         return [work.emit("shown", "home") for _ in range(QUEUE_SIZE)][-1]
 
-    last = sqlite_store.runtime.database.write(unit)
-    assert Viewer(sqlite_store, page, 0).sees() == everything(last)
+    sqlite_store.runtime.database.write(unit)
+    assert Watcher(sqlite_store, page, 0).sees() == RESYNC
 
 
-def test_a_viewer_who_is_too_slow_is_sent_everything_and_then_goes_on(
+def test_what_is_too_much_for_a_change_is_read_again(sqlite_store: Store, page: CountingPage) -> None:
+    watcher = Watcher(sqlite_store, page, 0)
+    page.gives_up = True
+    happen(sqlite_store)
+    assert watcher.sees() == RESYNC
+    page.gives_up = False
+    later = happen(sqlite_store)
+    watcher.is_told(later)
+    assert watcher.sees() == appended(later)
+
+
+def test_a_viewer_who_is_too_slow_reads_the_page_again_and_then_goes_on(
     sqlite_store: Store, page: CountingPage
 ) -> None:
-    viewer = Viewer(sqlite_store, page, 0)
-    events = [happen(sqlite_store) for _ in range(QUEUE_SIZE + 2)]
-    assert viewer.sees() == everything(events[-1].id)
-    for event in events:
-        viewer.subscription.offer(event)
-    assert viewer.sees() == everything(events[-1].id), "the queue ran over"
-    viewer.subscription.offer(events[-1])
+    first = happen(sqlite_store)
+    watcher = Watcher(sqlite_store, page, 0)
+    assert watcher.sees() == appended(first)
+    for _ in range(MOST_WAITING + 1):
+        watcher.is_told(happen(sqlite_store))
+    assert watcher.sees() == RESYNC
     later = happen(sqlite_store)
-    viewer.subscription.offer(later)
-    assert viewer.sees() == appended(later)
+    watcher.is_told(later)
+    assert watcher.sees() == appended(later), "the last that waited is known by then"
+
+
+def test_a_message_of_which_the_page_knows_a_part_is_read_again(
+    sqlite_store: Store, page: CountingPage
+) -> None:
+    known, later = happen(sqlite_store), happen(sqlite_store)
+    watcher = Watcher(sqlite_store, page, known.id)
+    assert watcher.sees() == appended(later)
+    last = happen(sqlite_store)
+    watcher.is_told(later, last)
+    assert watcher.sees() == RESYNC
 
 
 def test_a_change_is_rendered_once_for_all_viewers(sqlite_store: Store, page: CountingPage) -> None:
-    once = Once()
-    viewers = [Viewer(sqlite_store, page, 0, once) for _ in range(5)]
+    teller = Teller(sqlite_store.runtime.database)
+    watchers = [Watcher(sqlite_store, page, 0, teller) for _ in range(5)]
     event = happen(sqlite_store)
-    assert [viewer.sees() for viewer in viewers] == [appended(event)] * 5
+    assert [watcher.sees() for watcher in watchers] == [appended(event)] * 5
     assert page.rendered == 1
 
 
 def test_a_page_that_says_more_than_the_event_repeats_none_of_it(
     sqlite_store: Store, page: CountingPage
 ) -> None:
-    viewer = Viewer(sqlite_store, page, 0)
+    watcher = Watcher(sqlite_store, page, 0)
     first = happen(sqlite_store)
-    assert viewer.sees() == appended(first)
+    assert watcher.sees() == appended(first)
     second, third = happen(sqlite_store), happen(sqlite_store)
     page.says_all = True
-    viewer.subscription.offer(second)
-    assert viewer.sees() == everything(third.id)
+    watcher.is_told(second)
+    assert watcher.sees() == everything(third.id)
     page.says_all = False
-    viewer.subscription.offer(third)
+    watcher.is_told(third)
     fourth = happen(sqlite_store)
-    viewer.subscription.offer(fourth)
-    assert viewer.sees() == appended(fourth)
+    watcher.is_told(fourth)
+    assert watcher.sees() == appended(fourth)
 
 
 def test_silence_is_filled_with_heartbeats(sqlite_store: Store, page: CountingPage) -> None:
-    stream = Stream(page, sqlite_store.runtime.database, 0, Once(), b"{}", heartbeat_s=0)
-    with sqlite_store.runtime.feed.subscribe(page.wants) as subscription:
-        sent = stream.run(subscription)
-        assert [next(sent) for _ in range(2)] == [READY, b"event: heartbeat\ndata: {}\n\n"]
+    teller = Teller(sqlite_store.runtime.database)
+    sent = Stream(page, Viewer(0), teller, b"{}", heartbeat_s=0).run(lambda: True)
+    assert [next(sent) for _ in range(2)] == [READY, b"event: heartbeat\ndata: {}\n\n"]
 
 
-@pytest.mark.parametrize("kind", sorted(ENDS_ACCESS))
 @pytest.mark.parametrize("may_look", [True, False])
 def test_it_ends_when_the_viewer_may_no_longer_look(
-    sqlite_store: Store, page: CountingPage, may_look: bool, kind: str
+    sqlite_store: Store, page: CountingPage, may_look: bool
 ) -> None:
-    viewer = Viewer(sqlite_store, page, 0)
-    first, ended = happen(sqlite_store), happen(sqlite_store, kind)
-    assert viewer.sees() == appended(first)
-    viewer.may_look = may_look
-    viewer.subscription.offer(ended)
+    watcher = Watcher(sqlite_store, page, 0)
+    first = happen(sqlite_store)
+    assert watcher.sees() == appended(first)
+    watcher.may_look = may_look
+    watcher.viewer.say("check")
     later = happen(sqlite_store)
-    viewer.subscription.offer(later)
+    watcher.is_told(later)
     if may_look:
-        assert viewer.sees() == appended(later)
+        assert watcher.sees() == appended(later)
     else:
-        assert viewer.is_over()
+        assert watcher.is_over()
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -197,3 +226,22 @@ def test_a_page_without_a_stream_is_told(store: Store, page: str) -> None:
     headers = {"Authorization": f"Bearer {RUNNING.token}"}
     response = client.get("/live", query_string={"page": page}, base_url=RUNNING.url, headers=headers)
     assert response.status_code == 404
+
+
+def test_the_main_part_comes_with_the_stream_that_goes_on_from_there(
+    sqlite_store: Store,
+) -> None:
+    sqlite_store.join(room="front")
+    last = sqlite_store.runtime.database.read(last_event_id)
+    client = create_app(sqlite_store.settings, sqlite_store.runtime, RUNNING).test_client()
+    response = client.get(
+        "/live/main",
+        query_string={"page": "/rooms/shared:front?span=1h"},
+        base_url=RUNNING.url,
+        headers={"Authorization": f"Bearer {RUNNING.token}"},
+    )
+    assert response.status_code == 200
+    address = f"/live?page=%2Frooms%2Fshared%3Afront%3Fspan%3D1h&amp;since={last}"
+    assert f'hx-sse:connect="{address}"' in response.text
+    assert response.text.endswith("</hx-partial>")
+    assert "csrf" not in response.text

@@ -1,7 +1,7 @@
 """What an open page of the rooms is sent of each event: regions that it has, each message once, in few queries."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,21 +9,28 @@ from typing import Any
 import pytest
 from sqlalchemy import event as hook
 
+from agentsroom.core.database import Writing
 from agentsroom.core.feed import FeedEvent, events_after, last_event_id
 from agentsroom.core.html import Partial
+from agentsroom.core.principals import Principal
 from agentsroom.factory import create_app
-from agentsroom.rooms.live import Parts, Region, RoomLive, RoomsLive
+from agentsroom.rooms.live import Parts, RoomLive, RoomsLive
+from agentsroom.rooms.regions import Region
+from agentsroom.rooms.service import rooms
+from agentsroom.rooms.service.history_view import PAGE_SIZE, Wanted
 from agentsroom.rooms.store.pages import MOST_IDS
+from agentsroom.rooms.timeline import DEFAULT_SPAN
 from tests.support.stores import Seat, Store
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
+NEWEST = Wanted()
 ID = re.compile(r'\bid="([^"]+)"')
 
 
 class Watch:
     """The open page of shared:front, sent each event once."""
 
-    def __init__(self, store: Store, before: int | None = None) -> None:
+    def __init__(self, store: Store, wanted: Wanted = NEWEST) -> None:
         self._store = store
         app = create_app(store.settings, store.runtime)
 
@@ -32,7 +39,7 @@ class Watch:
 
         parts = Parts(store.runtime.database, store.runtime.machine, render)
         self.all_rooms = RoomsLive(parts, store.admin())
-        self.room = RoomLive(parts, store.admin(), "shared:front", before)
+        self.room = RoomLive(parts, store.admin(), "shared:front", wanted, DEFAULT_SPAN)
         self._seen = store.runtime.database.read(last_event_id)
 
     def new_events(self) -> list[FeedEvent]:
@@ -42,7 +49,9 @@ class Watch:
 
     def sees(self) -> dict[str, Partial]:
         """What happened since the last look changes of the room's page: target → change."""
-        partials, _ = self.room.changes(self.new_events())
+        change = self.room.changes(self.new_events())
+        assert change is not None
+        partials = change.partials
         assert len({one.target for one in partials}) == len(partials)
         return {one.target: one for one in partials}
 
@@ -77,22 +86,30 @@ def queries_of(store: Store) -> Iterator[list[str]]:
     hook.remove(store.runtime.database.engine, "checkout", trace)
 
 
-def test_each_region_stands_in_a_page_and_is_sent(watch: Watch, pair: tuple[Seat, Seat]) -> None:
+def steer(store: Store, act: Callable[[Writing, Principal, str], object]) -> None:
+    """Pauses or resumes shared:front."""
+    store.runtime.database.write(lambda work: act(work, store.admin(), "front"))
+
+
+def test_each_region_stands_in_a_page_and_is_sent(
+    watch: Watch, pair: tuple[Seat, Seat], sqlite_store: Store
+) -> None:
     ada, bob = pair
-    pages = [*watch.all_rooms.whole()[0], *watch.room.whole()[0]]  # the room is empty yet
+    pages = [*watch.all_rooms.whole().partials, *watch.room.whole().partials]  # the room is empty yet
     sent = [one for one in pages if one.html]
     for act in (
         lambda: ada.send("*"),
         bob.receive,
         lambda: bob.claim("a.py"),
         lambda: bob("room_leave"),
+        lambda: steer(sqlite_store, rooms.pause),
     ):
         act()
-        sent += watch.room.changes(watch.new_events())[0]
-        pages += watch.room.whole()[0]
+        sent += watch.sees().values()
+        pages += watch.room.whole().partials
     standing = {one for page in pages for one in ID.findall(page.html)}
     regions = {one.target for one in sent if not one.target.startswith("message-")}
-    assert regions == set(Region)
+    assert regions == set(Region) - {Region.COMPOSE_PROBLEM}, "which the answer to the form alone brings"
     assert {one.target for one in sent} <= standing
     for one in sent:
         if one.swap == "outerMorph":
@@ -158,8 +175,9 @@ def test_an_event_of_many_messages_asks_no_more_than_one_of_one(
         bob.receive(limit=count)
         events = watch.new_events()
         with queries_of(sqlite_store) as queries:
-            partials, _ = watch.room.changes(events)
-        assert sum(one.target.startswith("message-") for one in partials) == count
+            change = watch.room.changes(events)
+        assert change is not None
+        assert sum(one.target.startswith("message-") for one in change.partials) == count
         asked[count] = len(queries)
     assert asked[1] == asked[50]
 
@@ -180,7 +198,7 @@ def test_a_room_of_many_asks_no_more_than_one_of_few(
     assert asked[0] == asked[1]
 
 
-def test_many_messages_at_once_are_the_whole_main_part_again(
+def test_many_messages_at_once_have_the_main_part_read_again(
     watch: Watch, pair: tuple[Seat, Seat], sqlite_store: Store
 ) -> None:
     ada, _ = pair
@@ -189,12 +207,11 @@ def test_many_messages_at_once_are_the_whole_main_part_again(
     watch.new_events()
     sqlite_store.clock.forward(61)
     ada("msg_unread")
-    expired = watch.new_events()
+    assert watch.room.changes(watch.new_events()) is None
     later = ada.send("*")["message_id"]
-    partials, last = watch.room.changes(expired)
-    assert set(parts_of(partials)) == {Region.SUMMARY, Region.BODY}
-    assert f'id="message-{later}"' in parts_of(partials)[Region.BODY]
-    assert last == watch.new_events()[-1].id, "so the page is not sent the later message once more"
+    whole = watch.room.whole()
+    assert f'id="message-{later}"' in parts_of(whole.partials)[Region.HISTORY]
+    assert whole.last_event == watch.new_events()[-1].id, "so the later message is not sent once more"
 
 
 def test_messages_that_are_pruned_are_gone_from_every_page(
@@ -206,14 +223,14 @@ def test_messages_that_are_pruned_are_gone_from_every_page(
     pruned = FeedEvent(number, 0, "messages_pruned", "home", {"count": 1})
     assert watch.all_rooms.wants(pruned)
     assert watch.room.wants(pruned)
-    assert set(parts_of(watch.room.changes([pruned])[0])) == {Region.SUMMARY, Region.BODY}
+    assert watch.room.changes([pruned]) is None
 
 
 def test_an_older_page_takes_no_new_messages(sqlite_store: Store, pair: tuple[Seat, Seat]) -> None:
     ada, bob = pair
     ada.send("*")
     second = ada.send("*")["message_id"]
-    older = Watch(sqlite_store, before=second)
+    older = Watch(sqlite_store, Wanted(before=second))
     bob.receive()
     ada.send("*")
     assert set(older.sees()) == {
@@ -222,3 +239,16 @@ def test_an_older_page_takes_no_new_messages(sqlite_store: Store, pair: tuple[Se
         f"message-{second - 1}",
         f"message-{second}",
     }
+
+
+def test_a_page_that_is_read_again_shows_what_it_showed_before(
+    sqlite_store: Store, pair: tuple[Seat, Seat]
+) -> None:
+    ada, _ = pair
+    ids = [ada.send("*")["message_id"] for _ in range(PAGE_SIZE + 10)]
+    again = Watch(sqlite_store, Wanted(shown_from=ids[3]))
+    history = parts_of(again.room.whole().partials)[Region.HISTORY]
+    assert history.count("<article") == PAGE_SIZE + 7
+    assert f"before={ids[3]}" in history
+    everything = Watch(sqlite_store, Wanted(shown_from=ids[0]))
+    assert "before=" not in parts_of(everything.room.whole().partials)[Region.HISTORY]

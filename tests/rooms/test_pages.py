@@ -13,13 +13,14 @@ from agentsroom.core.html import dom_id
 from agentsroom.core.query import Query
 from agentsroom.factory import create_app
 from agentsroom.gateways.running import Running
-from agentsroom.rooms.pages import room_url
-from agentsroom.rooms.service import room_view, rooms_view
-from agentsroom.rooms.service.room_view import PAGE_SIZE
+from agentsroom.rooms.addresses import room_url
+from agentsroom.rooms.service import history_view, room_view, rooms_view
+from agentsroom.rooms.service.history_view import PAGE_SIZE
 from agentsroom.rooms.service.rooms import get_named
 from agentsroom.rooms.service.shown import span, tile
 from agentsroom.rooms.store import pages as queries
 from agentsroom.rooms.store.pages import MOST_COUNTED, MOST_IDS
+from agentsroom.rooms.timeline import DEFAULT_SPAN
 from tests.support.stores import Seat, Store
 
 BASE = "http://127.0.0.1:8765"
@@ -112,13 +113,13 @@ def test_a_room_shows_its_history_oldest_first_with_each_delivery(
     bob.send(ada.id, "You may", reply_to=first)
     page = pages.text("/rooms/shared:front")
     assert page.words.index("May") < page.words.index("You")
-    assert "May I?\n  indented" in pages.html("/rooms/shared:front"), "line breaks stay"
+    assert "May I?<br>  indented" in pages.html("/rooms/shared:front"), "line breaks stay"
     shown = pages.part("/rooms/shared:front", f"message-{first}")
-    assert "ada-one to * " in shown
+    assert "ada-one to *" in shown
     assert "A question" in shown
     assert "bob read 17:46" in shown
     reply = pages.part("/rooms/shared:front", f"message-{first + 1}")
-    assert f"bob to ada-one replies to {first}" in reply, "a session is called by its label"
+    assert f"bob replies to {first} to ada-one" in reply, "a session is called by its label"
     assert "ada-one stored" in reply
 
 
@@ -179,7 +180,7 @@ def test_the_history_is_paged_and_a_day_begins_where_it_does(
     assert f"?before={ids[2]}" in pages.html("/rooms/shared:front")
     older = pages.text(f"/rooms/shared:front?before={ids[2]}")
     assert shown_ids(older) == ids[:2]
-    assert "Newest messages" in older
+    assert "To the newest messages" in older
     assert "Older messages" not in older
 
 
@@ -268,14 +269,17 @@ def test_messages_are_found_by_their_ids_in_their_room_alone(store: Store) -> No
 
     def found(work: Reading) -> list[int]:
         room = get_named(work, "home", "shared:front")
-        return [one.id for one in room_view.some_messages(work, room, [there, here, 10**6])]
+        return [one.id for one in history_view.some_messages(work, room, [there, here, 10**6])]
 
     assert store.runtime.database.read(found) == [here]
 
 
 QUERIES = {name: one for name, one in vars(queries).items() if isinstance(one, Query)}
 PARAMETERS = {
-    **dict.fromkeys(("room", "now", "most", *(f"id_{number}" for number in range(MOST_IDS))), 1),
+    **dict.fromkeys(
+        ("room", "now", "most", "message", "first", "limit", *(f"id_{number}" for number in range(MOST_IDS))),
+        1,
+    ),
     "team": "home",
 }
 
@@ -332,7 +336,7 @@ def cost_of_a_look(store: Store) -> int:
     def look(work: Reading) -> None:
         work.cursor.connection.set_progress_handler(lambda: steps.append(None), 1)
         rooms_view.look(work, "home")
-        room_view.present(work, get_named(work, "home", "shared:front"))
+        room_view.present(work, get_named(work, "home", "shared:front"), DEFAULT_SPAN)
         work.cursor.connection.set_progress_handler(None, 1)
 
     store.runtime.database.read(look)

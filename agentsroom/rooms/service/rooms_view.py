@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 from agentsroom.core.database import Reading
 from agentsroom.core.feed import last_event_id
+from agentsroom.core.text import counted
 from agentsroom.rooms.liveness import Judgement
 from agentsroom.rooms.service import shown
-from agentsroom.rooms.service.shown import Moment, RoomName, counted, moment, room_name
+from agentsroom.rooms.service.shown import Moment, RoomName, moment, room_name
 from agentsroom.rooms.store import pages, sessions
 from agentsroom.rooms.store.messages import MessageRow
 from agentsroom.rooms.store.sessions import RoomRow, SessionRow
@@ -40,6 +41,7 @@ class RoomLine(NamedTuple):
     """A room in the tables."""
 
     name: RoomName
+    is_paused: bool
     alive: int
     unknown: int
     sessions: int
@@ -91,6 +93,7 @@ def _line(room: RoomRow, sight: Sight, judged: dict[str, Judgement]) -> RoomLine
     last = sight.last.get(room.id)
     return RoomLine(
         name=room_name(room.name),
+        is_paused=room.paused_at is not None,
         alive=sum(judged[one.id].liveness == "alive" for one in here),
         unknown=sum(judged[one.id].liveness == "unknown" for one in here),
         sessions=len(here),

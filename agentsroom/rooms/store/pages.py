@@ -8,7 +8,17 @@ from sqlalchemy.orm import aliased
 
 from agentsroom.core.database import Reading
 from agentsroom.core.query import Query
-from agentsroom.rooms.models import UNREAD, Delivery, Lease, Membership, Message, MessageRoom, Room, Session
+from agentsroom.rooms.models import (
+    UNREAD,
+    Delivery,
+    Lease,
+    Membership,
+    Message,
+    MessageRoom,
+    Room,
+    Session,
+    SessionTag,
+)
 from agentsroom.rooms.store.messages import DeliveryRow, MessageRow
 from agentsroom.rooms.store.sessions import SessionRow
 
@@ -45,6 +55,27 @@ _IN_HISTORY = Query(
     )
     .order_by(Message.id)
 )
+_earlier = (
+    select(Message.id, Message.reply_to)
+    .where(Message.id == bindparam("message"), Message.team_id == bindparam("team"))
+    .cte("earlier", recursive=True)
+)
+_earlier = _earlier.union(
+    select(Message.id, Message.reply_to)
+    .join(_earlier, Message.id == _earlier.c.reply_to)
+    .where(Message.team_id == bindparam("team"))
+)
+_FIRST_OF_THREAD = Query(select(func.min(_earlier.c.id)))
+_thread = select(Message.id).where(Message.id == bindparam("first")).cte("thread", recursive=True)
+_thread = _thread.union(select(Message.id).join(_thread, Message.reply_to == _thread.c.id))
+_THREAD_IN_ROOM = Query(
+    select(*(getattr(Message, name) for name in MessageRow._fields))
+    .join(_thread, _thread.c.id == Message.id)
+    .join(MessageRoom, MessageRoom.message_id == Message.id)
+    .where(MessageRoom.room_id == bindparam("room"))
+    .order_by(Message.id)
+    .limit(bindparam("limit"))
+)
 _COUNT_IN_ROOM = Query(
     select(func.count()).select_from(
         select(MessageRoom.message_id)
@@ -58,6 +89,14 @@ _PRESENT_BY_ROOM = Query(
     .join(Session, Session.id == Membership.session_id)
     .where(Session.team_id == bindparam("team"), _is_present)
     .order_by(Membership.room_id, Session.joined_at, Session.id)
+)
+_TAGS_IN_ROOM = Query(
+    select(SessionTag.tag)
+    .distinct()
+    .join(Membership, Membership.session_id == SessionTag.session_id)
+    .join(Session, Session.id == SessionTag.session_id)
+    .where(Membership.room_id == bindparam("room"), _is_present)
+    .order_by(SessionTag.tag)
 )
 _also_in = aliased(Membership)
 _LOWEST_CAPS = Query(
@@ -122,6 +161,16 @@ def messages_in_history(work: Reading, room_id: int, message_ids: Sequence[int])
     return [MessageRow(*row) for row in work.rows(_IN_HISTORY, room=room_id, **_placed(message_ids))]
 
 
+def thread_in_room(
+    work: Reading, team_id: str, room_id: int, message_id: int, limit: int
+) -> list[MessageRow]:
+    """The conversation that the message belongs to, as far as it stands in the room's history, oldest first."""
+    first = work.value(_FIRST_OF_THREAD, message=message_id, team=team_id)
+    if first is None:
+        return []
+    return [MessageRow(*row) for row in work.rows(_THREAD_IN_ROOM, first=first, room=room_id, limit=limit)]
+
+
 def count_in_room(work: Reading, room_id: int) -> int:
     """How many messages its history has; MOST_COUNTED when there are more."""
     return int(work.value(_COUNT_IN_ROOM, room=room_id, most=MOST_COUNTED))
@@ -133,6 +182,11 @@ def present_by_room(work: Reading, team_id: str) -> dict[int, list[SessionRow]]:
     for room_id, *session in work.rows(_PRESENT_BY_ROOM, team=team_id):
         present.setdefault(room_id, []).append(SessionRow(*session))
     return present
+
+
+def tags_in_room(work: Reading, room_id: int) -> list[str]:
+    """Each tag of a session that is in the room, once."""
+    return [row[0] for row in work.rows(_TAGS_IN_ROOM, room=room_id)]
 
 
 def lowest_caps_in_room(work: Reading, room_id: int) -> dict[str, int]:
