@@ -32,6 +32,7 @@ from agentsroom.core.settings import Settings, make_home
 from agentsroom.gateways.api import api_routes
 from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
+from agentsroom.gateways.events_page import events_live, events_pages
 from agentsroom.gateways.features import RuntimeFeatures
 from agentsroom.gateways.live import MakePage, live_routes, live_url
 from agentsroom.gateways.manifest.routes import manifest_routes
@@ -48,7 +49,7 @@ from agentsroom.rooms.forms import room_forms
 from agentsroom.rooms.live import Parts, room_live, rooms_live
 from agentsroom.rooms.pages import room_pages
 from agentsroom.rooms.regions import Region
-from agentsroom.runtime import Runtime
+from agentsroom.runtime import Runtime, make_event_kinds
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -197,15 +198,18 @@ def _add_pages(app: Flask, runtime: Runtime, gate: Gate, running: Running) -> No
     def render(template: str, **variables: Any) -> str:
         return app.jinja_env.get_template(template).render(**variables)
 
+    kinds = make_event_kinds()
     parts = Parts(runtime.database, runtime.machine, render)
     pages: dict[str, MakePage] = {
         "rooms.rooms": partial(rooms_live, parts),
         "rooms.room": partial(room_live, parts),
+        "events.events": partial(events_live, runtime.database, kinds, render),
     }
     ready = {"instanceId": running.instance_id, "buildId": build}
     app.register_blueprint(room_pages(runtime.database, runtime.machine))
     app.register_blueprint(room_forms(runtime.database, runtime.machine))
     app.register_blueprint(export_routes(runtime.database))
+    app.register_blueprint(events_pages(runtime.database, kinds))
     app.register_blueprint(live_routes(runtime.database, runtime.feed, pages, gate.give_permit, ready))
     app.register_blueprint(room_stream_routes(runtime.database, runtime.feed, gate.give_permit, ready))
 

@@ -4,14 +4,17 @@ The web app, the stdio server and the CLI each make one.
 """
 
 from agentsroom.access import service as access
+from agentsroom.access.event_kinds import ACCESS_KINDS
 from agentsroom.core.backends import Backend
 from agentsroom.core.clock import Clock
 from agentsroom.core.database import Database, Run
+from agentsroom.core.event_kinds import CORE_KINDS, EventKinds
 from agentsroom.core.feed import Feed
 from agentsroom.core.principals import LocalProcess, Principal
 from agentsroom.core.settings import Settings
 from agentsroom.core.tools import Call, Registry, Result
 from agentsroom.core.wake import wake_for
+from agentsroom.rooms.event_kinds import ROOMS_KINDS
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.prompts import room_prompts
 from agentsroom.rooms.resources import room_resources
@@ -59,3 +62,8 @@ class Runtime:
 def make_registry(settings: Settings, machine: Machine) -> Registry:
     """Every tool of the product; AGENTS_ROOM_TOOLS says which of them an MCP client is shown."""
     return Registry(room_tools(machine), settings)
+
+
+def make_event_kinds() -> EventKinds:
+    """Every kind of event of the product."""
+    return EventKinds((*ROOMS_KINDS, *ACCESS_KINDS, *CORE_KINDS))

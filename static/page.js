@@ -4,6 +4,7 @@
   const clock = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const second = new Intl.DateTimeFormat(language, { timeStyle: "medium", hourCycle: "h23" });
   const day = new Intl.DateTimeFormat(language, { weekday: "long", day: "numeric", month: "long" });
+  const dated = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
   const exact = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "long", hourCycle: "h23" });
   const UNITS = [[86400, "days"], [3600, "h"], [60, "min"], [1, "s"]];
   const TICK = 5000;
@@ -25,6 +26,7 @@
   const FORMS = {
     clock: (at) => clock.format(at),
     second: (at) => second.format(at),
+    moment: (at) => (at.toDateString() === new Date().toDateString() ? second : dated).format(at),
     day: dayOf,
     ago: (at) => span((Date.now() - at) / 1000),
     left: (at) => `${span((at - Date.now()) / 1000)} left`,

@@ -1,16 +1,15 @@
 """Takes old events out of the append-only table: written to JSON Lines first, and an event says so."""
 
 import functools
-import json
 import os
 from pathlib import Path
 from typing import IO
 
 from sqlalchemy import bindparam, delete, func, select
 
-from agentsroom.core.clock import iso
 from agentsroom.core.database import Database, Writing
 from agentsroom.core.errors import Conflict
+from agentsroom.core.event_log import event_line
 from agentsroom.core.feed import EVENTS_PRUNED, events_after
 from agentsroom.core.files import whole_file
 from agentsroom.core.models import Event
@@ -45,14 +44,7 @@ def _write_events(database: Database, last: int, file: IO[str]) -> int:
             after = event.id
             if event.id > last:
                 break
-            line = {
-                "id": event.id,
-                "at": iso(event.at),
-                "kind": event.kind,
-                "team": event.team_id,
-                "data": event.data,
-            }
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.write(event_line(event) + "\n")
             written += 1
     return written
 

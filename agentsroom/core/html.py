@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-Swap = Literal["append", "delete", "outerHTML", "outerMorph"]
+Swap = Literal["append", "delete", "outerHTML", "outerMorph", "prepend"]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9-]")
 
