@@ -40,7 +40,7 @@ Others' writes are waited for until that `time.monotonic()`; then it raises Stor
 
 _MOMENT_S = 0.001
 """For so long whoever may wait does, also when the deadline is over."""
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The newest migration in core/migrations/versions."""
 
 _INSERT_EVENT = Query(

@@ -4,7 +4,7 @@ Times are BigInteger milliseconds, choices are text, JSON is text: the driver's 
 without conversion, the same on every database.
 """
 
-from sqlalchemy import BigInteger, Integer, MetaData, Text
+from sqlalchemy import BigInteger, Index, Integer, MetaData, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 Id = BigInteger().with_variant(Integer, "sqlite")
@@ -28,7 +28,7 @@ class Event(Base):
     """One thing that happened; the database itself refuses UPDATE and DELETE."""
 
     __tablename__ = "events"
-    __table_args__ = {"sqlite_autoincrement": True}
+    __table_args__ = (Index("ix_events_kind_id", "kind", "id"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     at: Mapped[int] = mapped_column(BigInteger)
