@@ -21,6 +21,8 @@ MOST_LOOKED_THROUGH = 20_000
 """Rows of one request."""
 A_LOOK = 1_000
 """Rows of one reading; the other requests get their turns between two."""
+A_PIECE = 250
+"""Rows of one piece of an export: each is decoded, looked at for secrets and written again, which takes longest."""
 _SESSION_ID = re.compile(r'"([0-9a-f]{16})"')
 
 
@@ -139,7 +141,7 @@ class EventSearch:
         kinds, words = self._kinds.of_group(wanted.group), self.words(wanted.words)
 
         def look(after: int, work: Reading) -> list[LoggedEvent]:
-            return events_from(work, after + 1, A_LOOK, kinds)
+            return events_from(work, after + 1, A_PIECE, kinds)
 
         for rows in self._looks(look, 0):
             yield [row.event for row in rows if row.id <= last and (words is None or words.match(row))]

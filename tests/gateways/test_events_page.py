@@ -193,7 +193,7 @@ def exported(client: FlaskClient, query: str = "") -> list[Json]:
 def test_the_export_is_the_whole_log_oldest_first(
     admin: FlaskClient, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_search, "A_LOOK", 10)
+    monkeypatch.setattr(event_search, "A_PIECE", 10)
     fill(sqlite_store, 35)
     lines = exported(admin)
     assert [line["id"] for line in lines] == list(range(1, 37))
