@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
+from agentsroom.core.event_kinds import Tone
 from agentsroom.rooms.delivery import State
 from agentsroom.rooms.liveness import Liveness
 
@@ -28,7 +29,12 @@ def states() -> set[str]:
     """Every state that a template, the script or a value of the code names."""
     words = re.search(r"WORDS = \{(.*?)\}", SCRIPT)
     assert words is not None
-    return attribute("data-state") | {*re.findall(r"(\w+):", words[1]), *State, *get_args(Liveness)}
+    return attribute("data-state") | {
+        *re.findall(r"(\w+):", words[1]),
+        *State,
+        *get_args(Liveness),
+        *get_args(Tone),
+    }
 
 
 def test_every_class_has_a_rule_and_every_rule_its_class_or_id() -> None:

@@ -21,6 +21,7 @@ from agentsroom.core import jsontext
 from agentsroom.core.clock import HOUR
 from agentsroom.core.errors import AgentsRoomError
 from agentsroom.core.principals import Kind
+from agentsroom.core.product import NAME
 from agentsroom.core.schemas import kinds_of, schema_of
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.tools import Registry, Result, Tool
@@ -38,7 +39,7 @@ from agentsroom.rooms.harnesses import HARNESSES
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.prompts import room_prompts
 from agentsroom.rooms.resources import room_resources
-from agentsroom.runtime import Runtime, make_registry
+from agentsroom.runtime import Runtime, make_event_kinds, make_registry
 
 ROOT = Path(__file__).parents[2]
 INSPECTORS_NODE = "22.19"
@@ -311,6 +312,21 @@ def _route(rule: Rule, audience: frozenset[Kind]) -> tuple[str, ...]:
     methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
     cells = ("yes" if one else "" for one in (audience == EVERYBODY, *may))
     return f"`{rule.rule}`", ", ".join(methods), *cells
+
+
+def events_table() -> str:
+    """Every kind of event: its group, who did it, what it means."""
+    marks = {"warn": " !", "fail": " ×", None: ""}
+    rows = [
+        (
+            f"`{one.kind}`{marks[one.tone]}",
+            one.group,
+            f"the {one.actor}" if one.actor != NAME else NAME,
+            one.meaning,
+        )
+        for one in make_event_kinds()
+    ]
+    return _table(("kind", "group", "who", "what happened"), rows)
 
 
 def headers_table() -> str:
