@@ -23,7 +23,7 @@ GROUPS = {
     "Start": ("Home", "Connect", "Glossary"),
     "How it works": ("Protocol", "Architecture"),
     "Run it": ("Settings", "Security", "Speed"),
-    "Reference": ("Tools", "CLI", "API", "MCP", "Errors"),
+    "Reference": ("Tools", "CLI", "API", "MCP", "Events", "Errors"),
 }
 """The pages as a reader meets them; one that is not named here stands under `More`."""
 MOST_LOOKED_FOR = 200

@@ -87,6 +87,9 @@ ROOMS_KINDS = (
     EventKind("session_left", Group.SESSIONS, "a session left all rooms", Actor.SESSION, _joined),
     EventKind("room_left", Group.SESSIONS, "a session left one room", Actor.SESSION, _joined),
     EventKind(
+        "session_gone", Group.SESSIONS, "a session’s process was seen to end", Actor.SESSION, _joined, "warn"
+    ),
+    EventKind(
         "session_pruned", Group.STORE, "a session whose process is gone was removed", Actor.OPERATOR, _session
     ),
     EventKind("cap_set", Group.ROOMS, "a room got a cap", Actor.OPERATOR, _cap),

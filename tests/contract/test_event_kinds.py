@@ -13,6 +13,7 @@ from agentsroom.core.database import Writing
 from agentsroom.core.event_kinds import Group
 from agentsroom.core.feed import FeedEvent, events_after
 from agentsroom.rooms.service import rooms
+from agentsroom.rooms.service.presence import note_gone
 from agentsroom.rooms.service.retention import prune
 from agentsroom.runtime import make_event_kinds
 from tests.support.stores import Store
@@ -86,6 +87,7 @@ def act_in_every_way(store: Store, number: int) -> None:
     bob("room_leave")
     store.clock.forward(10 * 24 * 3_600)
     database.settings = replace(store.settings, retention_messages=1)
+    database.write(lambda work: note_gone(work, gone.id))
     assert gone.id in prune(database, store.runtime.machine, 1, dry_run=False).sessions
     agent, team = f"agent-{number}", f"team-{number}"
 

@@ -27,6 +27,8 @@ AUDIENCES: dict[str, frozenset[Kind]] = {
     "overview": ADMIN,
     "rooms.rooms": ADMIN,
     "rooms.room": ADMIN,
+    "events.events": ADMIN,
+    "events.export": ADMIN,
     "wiki.home": ADMIN,
     "wiki.page": ADMIN,
     "rooms.older": ADMIN,
