@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from agentsroom.core import platform
 from agentsroom.core.clock import iso
 from agentsroom.core.errors import InvalidArgument
 from agentsroom.rooms.errors import LeaseEnded, NotHolder
 from tests.support.at_once import at_once, through
+from tests.support.git import cloned_from
 from tests.support.stores import Json, Seat, Store
+
+KEY = "2b50133e-0000-4000-8000-00000000000a"
 
 
 @pytest.fixture
@@ -140,6 +144,35 @@ def test_a_checkout_elsewhere_may_be_named_in_any_spelling(store: Store) -> None
     there = store.join(store.agent(), host="h2", cwd="/home/x/door", repo_url=url)
     assert here.claim("src/a.py")["lease"]["path"] == "/srv/w1/src/a.py"
     assert there.claim("src/a.py")["reason"] == "held_exclusive"
+
+
+@pytest.mark.rule("R16", "R113")
+def test_a_local_session_meets_those_elsewhere_by_the_origin_of_its_checkout(store: Store) -> None:
+    top = cloned_from("git@code.example.org:team/door.git", store.folder / "workshop")
+    here = store.join(store.local(cwd=top))
+    there = store.join(
+        store.agent(), host="h2", cwd="/home/x/door", repo_url="https://mara:pw@code.example.org/team/door"
+    )
+    assert here.joined["rooms"] == ["repo:workshop"]
+    assert here.claim("src/a.py")["ok"] is True
+    assert there.claim("src/a.py")["holder"] == here.id
+    assert "pw" not in str(store.columns("sessions", "repo_url"))
+
+
+@pytest.mark.rule("R16", "R19")
+def test_a_repo_url_that_was_given_is_not_replaced_by_the_origin(store: Store) -> None:
+    top = cloned_from("https://code.example.org/mara/door", store.folder / "door")
+    process = store.local(cwd=top, key=KEY)
+    store.join(process, repo_url="https://code.example.org/team/door")
+    store.join(process)
+    assert store.columns("sessions", "repo_url") == [("https://code.example.org/team/door",)]
+
+
+@pytest.mark.rule("R16")
+def test_no_checkout_is_searched_for_its_origin_over_http(store: Store) -> None:
+    top = cloned_from("https://code.example.org/team/door", store.folder / "door")
+    store.join(store.agent(), cwd=str(top), host=platform.host_name())
+    assert store.columns("sessions", "repo_url") == [(None,)]
 
 
 @pytest.mark.rule("R113")

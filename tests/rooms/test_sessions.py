@@ -127,12 +127,14 @@ def test_joining_again_keeps_what_it_does_not_give(store: Store) -> None:
     assert set(changed.joined["rooms"]) == {"dir:a", "dir:b", "shared:front"}
 
 
-@pytest.mark.rule("R3", "R114")
+@pytest.mark.rule("R3", "R4", "R114")
 @pytest.mark.parametrize(
     ("given", "words"),
     [
         ({}, ["in no room", "cwd", "host", "with room"]),
         ({"host": "h1"}, ["in no room"]),
+        ({"repo_url": "https://code.example.org/door"}, ["in no room", "repo_url alone", "cwd and host"]),
+        ({"repo_url": "https://code.example.org/door", "room": "front"}, ["repo_url alone", "cwd and host"]),
         ({"cwd": "/w/a"}, ["without host", "hostname"]),
         ({"cwd": "/w/a", "room": "front"}, ["without host"]),
         ({"cwd": "/w/a", "room": "front", "autonomy": "wake"}, ["cap of shared:front", "without host"]),
@@ -149,6 +151,14 @@ def test_who_does_not_say_where_it_is_is_told_what_that_costs(
     joined = store.join(store.agent(), **given).joined
     assert ("warning" in joined) is bool(words)
     assert all(word in joined["warning"] for word in words)
+
+
+@pytest.mark.parametrize("url", ["not a url", "door", "https://mara:pw@host"])
+def test_a_repo_url_that_git_could_not_fetch_from_is_refused(store: Store, url: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"repo_url: .* host:path") as caught:
+        store.join(store.agent(), cwd="/w/a", host="h1", repo_url=url)
+    assert "pw" not in caught.value.message
+    assert store.rows("sessions") == []
 
 
 @pytest.mark.rule("R114")

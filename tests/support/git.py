@@ -13,6 +13,12 @@ def repository(folder: Path) -> Path:
     return folder
 
 
+def cloned_from(url: str, folder: Path) -> Path:
+    """A repository whose `origin` is `url`; nothing is fetched."""
+    _git(repository(folder), "remote", "add", "origin", url)
+    return folder
+
+
 def worktree(of: Path, folder: Path) -> Path:
     """A linked worktree of a repository."""
     _git(of, "commit", "--quiet", "--allow-empty", "--message=first")

@@ -21,6 +21,8 @@ from agentsroom.rooms.service import leases, presence, rooms
 from agentsroom.rooms.store import sessions as store
 from agentsroom.rooms.store.sessions import RoomRow, SessionRow
 
+_REPO_URL_ALONE = "A repo_url alone, without cwd, leads to no room and places no claim."
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Joining:
@@ -31,6 +33,8 @@ class Joining:
     cwd: str | None
     host: str | None
     repo_url: str | None
+    origin: str | None
+    """The repo_url of who gives none and never did, as its checkout tells it."""
     repository: Repository | None
     """What surrounds the cwd, where its files are ours."""
     repo_root: str | None
@@ -127,7 +131,7 @@ def _session_of(
             harness_key=joining.harness_key,
             cwd=joining.cwd,
             host=joining.host,
-            repo_url=joining.repo_url,
+            repo_url=joining.repo_url or joining.origin,
             repo_root=joining.repo_root,
             pid=joining.pid,
             pid_started_at=joining.pid_started_at,
@@ -156,7 +160,7 @@ def _at_its_place(known: SessionRow, joining: Joining) -> SessionRow:
     return known._replace(
         cwd=joining.cwd,
         repo_root=joining.repo_root or (known.repo_root if stayed else None),
-        repo_url=joining.repo_url or (known.repo_url if stayed else None),
+        repo_url=joining.repo_url or (known.repo_url if stayed else None) or joining.origin,
     )
 
 
@@ -186,10 +190,13 @@ def _level_warning(given: Level | None, stored: Level, level: Level, present: li
 def _place_warning(session: SessionRow, present: list[RoomRow]) -> str | None:
     """What keeps the session from the others, since it did not say where it is."""
     if not present:
+        alone = f"{_REPO_URL_ALONE} " if session.repo_url is not None else ""
         return (
-            "You are in no room: you reach nobody, and nobody reaches you. "
+            f"You are in no room: you reach nobody, and nobody reaches you. {alone}"
             "Join again with cwd and host (what `hostname` prints), or with room."
         )
+    if session.cwd is None and session.repo_url is not None:
+        return f"{_REPO_URL_ALONE} Join again with cwd and host too (what `hostname` prints)."
     if session.cwd is not None and session.host is None and session.repo_url is None:
         return (
             "You joined without host: your room is named after the last folder of cwd alone, and your claims meet only "

@@ -12,7 +12,13 @@ from agentsroom.rooms.autonomy import LevelArgument, parse_level
 from agentsroom.rooms.errors import SessionLeft
 from agentsroom.rooms.harnesses import OWN_KEY, harness_of, is_key
 from agentsroom.rooms.machine import Machine
-from agentsroom.rooms.repository import find_repository, guess_root
+from agentsroom.rooms.repository import (
+    find_origin,
+    find_repository,
+    guess_root,
+    is_address,
+    without_credentials,
+)
 from agentsroom.rooms.results import Cap, Done, Joined, Sessions
 from agentsroom.rooms.service import rooms, sessions
 from agentsroom.rooms.service.sessions import Joining
@@ -115,6 +121,11 @@ def _check(call: Call, arguments: RoomJoin) -> None:
     problems = {}
     if arguments.cwd is not None and not arguments.cwd.startswith("/"):
         problems["cwd"] = f"{arguments.cwd!r} came; an absolute path is taken"
+    if arguments.repo_url is not None and not is_address(arguments.repo_url):
+        problems["repo_url"] = (
+            f"{without_credentials(arguments.repo_url)!r} came; an address that git fetches from is taken, such as "
+            "https://host/path, host:path or an absolute folder"
+        )
     own = call.caller.process.environment.get(OWN_KEY) if call.caller.process else None
     for name, key in (("harness_key", arguments.harness_key), (OWN_KEY, own)):
         if key is not None and not is_key(key):
@@ -142,7 +153,8 @@ def _joining(call: Call, arguments: RoomJoin, machine: Machine) -> Joining:
         harness_key=arguments.harness_key or (found.key if found else None),
         cwd=cwd,
         host=host,
-        repo_url=arguments.repo_url,
+        repo_url=without_credentials(arguments.repo_url) if arguments.repo_url else None,
+        origin=find_origin(repository) if repository and process else None,
         repository=repository,
         repo_root=root,
         pid=pid,
