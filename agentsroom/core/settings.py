@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agentsroom.core.errors import SettingsError
+from agentsroom.core.errors import SettingsError, StoreUnavailable
 
 PREFIX = "AGENTS_ROOM_"
 
@@ -179,7 +179,14 @@ def _parse(variable: str, text: str, setting: "Field[Any]") -> Any:
 
 
 def make_home(settings: Settings) -> Path:
-    """The home folder, made for its owner alone (0700) where it is missing."""
+    """The home folder, made for its owner alone (0700) where it is missing. Raises StoreUnavailable."""
     home = settings.home_path
-    home.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+    try:
+        home.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"The home {home} can't be made: {error.strerror} ({error.filename}).",
+            hint="AGENTS_ROOM_HOME names it; give it a folder that this user may write to.",
+            retry_after=10,
+        ) from error
     return home

@@ -38,10 +38,7 @@ class SqliteBackend:
         self.lock = WriteLock(path.with_name(path.name + ".lock"), sleep)
 
     def engine(self) -> Engine:
-        try:
-            make_home(self._settings)
-        except OSError as error:
-            raise self._unusable(error) from error
+        make_home(self._settings)
         # Without a file in the address the default is a pool that closes connections in use, past its size in threads.
         if not self.path.exists():
             self._create()

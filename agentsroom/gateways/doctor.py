@@ -1,8 +1,10 @@
 """What may be wrong with an installation, each finding with its fix. It changes nothing."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
 
 from agentsroom.core.clock import iso
@@ -38,7 +40,11 @@ class Finding(NamedTuple):
 def examine(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
     """Every finding, in a fixed order; what can't be looked at because of a fault is left out."""
     findings = [*_variables(environment), *_server(settings)]
-    if settings.database_path is not None and not settings.database_path.exists():
+    if settings.database_path is not None and not os.path.exists(settings.database_path):
+        folders = dict.fromkeys((settings.home_path, settings.database_path.parent))
+        if trouble := next(filter(None, map(_trouble_with, folders)), None):
+            fix = "give AGENTS_ROOM_HOME and AGENTS_ROOM_DB a folder that this user may write to"
+            return [*findings, Finding(FAULT, "store", trouble, fix)]
         text = f"{settings.database_path} is not there yet; whoever joins first makes it"
         return [*findings, *_other_store(settings), Finding(HINT, "store", text, "agents-room join")]
     runtime = Runtime(settings)
@@ -56,6 +62,16 @@ def _variables(environment: Mapping[str, str]) -> Iterator[Finding]:
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:
             yield Finding(FAULT, "settings", f"{name} is set, and no setting is called so", f"unset {name}")
+
+
+def _trouble_with(folder: Path) -> str | None:
+    """Why no file can be made in a folder that may not be there yet; a trial says it, and leaves nothing."""
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    try:
+        with TemporaryDirectory(dir=there):
+            return None
+    except OSError as error:
+        return f"{folder} can't be made or written to: {error.strerror} ({there})"
 
 
 def _server(settings: Settings) -> Iterator[Finding]:
@@ -100,7 +116,7 @@ def _files(runtime: Runtime) -> Iterator[Finding]:
 
 def _other_store(settings: Settings) -> Iterator[Finding]:
     usual: Path = settings.home_path / "room.db"
-    if settings.database_path != usual and usual.exists():
+    if settings.database_path != usual and os.path.exists(usual):
         text = f"AGENTS_ROOM_DB names {settings.store_name}, and {usual} is there too: agents of the two never meet"
         yield Finding(FAULT, "two stores", text, "set AGENTS_ROOM_DB for every agent, or for none")
 

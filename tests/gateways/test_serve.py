@@ -121,6 +121,15 @@ def test_a_taken_port_is_told(home: Path) -> None:
     assert "Traceback" not in words
 
 
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/agents-room"])
+def test_a_home_that_can_not_be_made_is_told(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("")
+    code, words = second_try(tmp_path / place)
+    assert (code, words.count("\n")) == (4, 2), words
+    assert f"The home {tmp_path / place} can't be made" in words
+    assert "AGENTS_ROOM_HOME" in words
+
+
 def test_a_killed_server_leaves_nothing_that_hinders_the_next(home: Path) -> None:
     with WebServer(home) as killed:
         stale = killed.running
