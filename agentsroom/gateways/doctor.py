@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
@@ -10,6 +11,7 @@ from typing import Literal, NamedTuple
 from agentsroom.core.clock import iso
 from agentsroom.core.database import SCHEMA_VERSION
 from agentsroom.core.errors import AgentsRoomError
+from agentsroom.core.principals import this_process
 from agentsroom.core.settings import PREFIX, Settings
 from agentsroom.core.sqlite import SqliteBackend
 from agentsroom.gateways.commands import SESSION_VARIABLE
@@ -24,8 +26,9 @@ OK: Literal["ok"] = "ok"
 HINT: Literal["hint"] = "hint"
 FAULT: Literal["fault"] = "fault"
 
+_RESTORE = "if the disk is well, end whoever uses the store and put a backup of it in its place"
 _LARGE_WAL_BYTES = 64 * 2**20
-_OTHER_VARIABLES = {SESSION_VARIABLE, OWN_NAME, OWN_KEY, f"{PREFIX}KEY"}
+_OTHER_NAMES = {one.removeprefix(PREFIX) for one in (SESSION_VARIABLE, OWN_NAME, OWN_KEY)} | {"KEY"}
 
 
 class Finding(NamedTuple):
@@ -51,17 +54,25 @@ def examine(settings: Settings, environment: Mapping[str, str]) -> list[Finding]
     try:
         findings += _store(runtime)
         if all(one.what != "store" or one.state != FAULT for one in findings):
-            findings += [*_files(runtime), *_sessions(runtime)]
+            findings += [*_agent(runtime), *_files(runtime), *_sessions(runtime)]
     finally:
         runtime.close()
     return findings
 
 
-def _variables(environment: Mapping[str, str]) -> Iterator[Finding]:
-    known = {PREFIX + one.name.upper() for one in fields(Settings)} | _OTHER_VARIABLES
+def unknown_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each variable that looks like a setting and is none, and the one that it is most like, or an empty text."""
+    known = {one.name.upper() for one in fields(Settings)} | _OTHER_NAMES
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known:
-            yield Finding(FAULT, "settings", f"{name} is set, and no setting is called so", f"unset {name}")
+        own = name.removeprefix(PREFIX)
+        if name != own and own not in known:
+            yield name, next((PREFIX + one for one in get_close_matches(own, known, 1)), "")
+
+
+def _variables(environment: Mapping[str, str]) -> Iterator[Finding]:
+    for name, meant in unknown_variables(environment):
+        fix = f"set {meant} instead" if meant else f"unset {name}"
+        yield Finding(FAULT, "settings", f"{name} is set, and no setting is called so", fix)
 
 
 def _trouble_with(folder: Path) -> str | None:
@@ -88,12 +99,23 @@ def _store(runtime: Runtime) -> Iterator[Finding]:
         checked = runtime.database.check()
         runtime.database.write(lambda _: None)
     except AgentsRoomError as error:
-        yield Finding(FAULT, "store", error.message, error.hint or "")
+        fix = error.hint if error.hint and "doctor" not in error.hint else _RESTORE
+        yield Finding(FAULT, "store", error.message, fix)
         return
     if checked == "ok":
         yield Finding(OK, "store", f"{name}, schema {SCHEMA_VERSION}, readable and writable")
     else:
-        yield Finding(FAULT, "store", f"{name} is damaged: {checked}", "restore a backup of it")
+        yield Finding(FAULT, "store", f"{name} is damaged: {checked}", _RESTORE)
+
+
+def _agent(runtime: Runtime) -> Iterator[Finding]:
+    try:
+        runtime.local_principal(this_process())
+    except AgentsRoomError as error:
+        settings = runtime.settings
+        who = f"AGENTS_ROOM_AGENT={settings.agent} and AGENTS_ROOM_TEAM={settings.team}"
+        text = f"stdio clients and commands here can do nothing as {who}: {error.message}"
+        yield Finding(FAULT, "agent", text, error.hint or "")
 
 
 def _files(runtime: Runtime) -> Iterator[Finding]:

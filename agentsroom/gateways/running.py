@@ -4,6 +4,7 @@ import fcntl
 import shlex
 import shutil
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 
 import msgspec
@@ -64,7 +65,23 @@ def base_url(settings: Settings) -> str:
     if settings.url:
         return settings.url.rstrip("/")
     running = running_server(settings)
-    return running.url if running else f"http://{settings.host}:{settings.port}"
+    return running.url if running else address_here(settings, settings.port)
+
+
+def address_here(settings: Settings, port: int) -> str:
+    """How clients on this machine reach a server of these settings."""
+    host = settings.host
+    if is_every_address(host):
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_every_address(host: str) -> bool:
+    """Whether who listens there is reached by every address of the machine: `0.0.0.0`, `::`."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:  # a name
+        return False
 
 
 def own_command() -> str:

@@ -27,8 +27,11 @@ from agentsroom.core.ids import random_base62, random_session_id
 from agentsroom.core.logs import SERVER_FORMAT, log_to_stderr
 from agentsroom.core.product import NAME, VERSION
 from agentsroom.core.settings import Settings, make_home
+from agentsroom.gateways.doctor import unknown_variables
 from agentsroom.gateways.running import (
     Running,
+    address_here,
+    is_every_address,
     own_command,
     running_server,
     shell_line,
@@ -61,6 +64,9 @@ def serve(settings: Settings, make_app: MakeApp, *, backend: Backend | None = No
     Raises AlreadyServed, PortTaken, and what opening the store raises.
     """
     log_to_stderr(SERVER_FORMAT)
+    for name, meant in unknown_variables(os.environ):
+        instead = f"; did you mean {meant}?" if meant else "."
+        click.echo(f"{name} is set, and no setting is called so{instead}", err=True)
     make_home(settings)
     with _only_server_of(settings), contextlib.closing(listen(settings)) as listener:
         backend = backend or backend_for(settings, get_original("time", "sleep"))
@@ -152,9 +158,8 @@ def _already_served(settings: Settings, pid: str) -> AlreadyServed:
 
 def _introduce(settings: Settings, port: int) -> Running:
     """Who this server is; its token is new with each start."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return Running(
-        url=f"http://{host}:{port}",
+        url=address_here(settings, port),
         port=port,
         pid=os.getpid(),
         instance_id=random_session_id(),
@@ -175,11 +180,26 @@ def _greet(settings: Settings, runtime: Runtime, running: Running) -> None:
     new = runtime.database.write(lambda work: access.first_key(work, access.DEFAULT_AGENT))
     base = settings.url.rstrip("/") or running.url
     click.echo(f"{NAME} {VERSION} serves {settings.store_name} at {base}\n")
+    for line in _about_who_gets_in(settings, running):
+        click.echo(f"{line}\n")
     click.echo(f"Open this link in a browser; it logs in once:\n\n  {base}/login/{link}\n")
     click.echo(f"An MCP client on this machine takes this entry:\n\n  {_mcp_entry(settings)}\n")
     for line in _about_keys(settings, base, new):
         click.echo(line)
     click.echo("Ctrl+C ends the server.")
+
+
+def _about_who_gets_in(settings: Settings, running: Running) -> Iterator[str]:
+    if settings.auth == "off":
+        yield (
+            "AGENTS_ROOM_AUTH=off: every program and every user of this machine is the admin here, without a key or a "
+            "login."
+        )
+    if is_every_address(settings.host) and not settings.url:
+        yield (
+            f"It listens on every address of this machine, but answers by the names above and localhost alone "
+            f"(others: foreign_host). AGENTS_ROOM_URL=http://NAME:{running.port} names the one that other machines use."
+        )
 
 
 def _about_keys(settings: Settings, base: str, new: access.NewKey | None) -> Iterator[str]:
@@ -190,7 +210,10 @@ def _about_keys(settings: Settings, base: str, new: access.NewKey | None) -> Ite
         yield f"Each further agent, by an ID of your choice, has its own: {shell_line(settings, 'agent', 'create', 'ID')}\n"
     else:
         line = shell_line(settings, "agent", "key", access.DEFAULT_AGENT, "--get", "key")
-        yield f"A new one for {access.DEFAULT_AGENT}, which ends its older ones:\n\n  export AGENTS_ROOM_KEY=$({line})\n"
+        yield (
+            "Keys that worked before go on working. Only if that of "
+            f"{access.DEFAULT_AGENT} is lost, make a new one, which ends it:\n\n  export AGENTS_ROOM_KEY=$({line})\n"
+        )
 
 
 def _mcp_entry(settings: Settings) -> str:

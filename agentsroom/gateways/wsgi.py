@@ -4,6 +4,7 @@ Who sends half a request, or takes no answer, is let go after a while; an idle c
 """
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -45,7 +46,7 @@ _logger = logging.getLogger(__name__)
 
 
 class PortTaken(Conflict):
-    """Another program listens on that address and port."""
+    """That address and port can't be listened on: another program does, or this machine has no such address."""
 
     code = "port_taken"
 
@@ -269,11 +270,17 @@ def listen(settings: Settings) -> socket.socket:
         listener.listen(1_024)
     except OSError as error:
         listener.close()
-        raise PortTaken(
-            f"{settings.host}:{settings.port} can't be listened on: {error.strerror}.",
-            hint="Set AGENTS_ROOM_PORT to a free port (0 takes any), or end the program that has it.",
-        ) from error
+        text = f"{settings.host}:{settings.port} can't be listened on: {error.strerror}."
+        raise PortTaken(text, hint=_mend_listening(error)) from error
     return listener
+
+
+def _mend_listening(error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "Set AGENTS_ROOM_HOST to an address of this machine: 127.0.0.1 for itself alone, 0.0.0.0 for all of them."
+    if error.errno == errno.EACCES:
+        return "Set AGENTS_ROOM_PORT to a port of 1024 or more; the lower ones want rights of their own."
+    return "Set AGENTS_ROOM_PORT to a free port (0 takes any), or end the program that has it."
 
 
 def _answer(status: int, message: str | None = None) -> bytes:

@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import httpx2
@@ -57,6 +58,7 @@ def test_the_first_start_shows_the_key_once_and_each_start_a_login_link(home: Pa
         first = server.link
     with WebServer(home) as server:
         assert "agt_" not in server.output
+        assert "Keys that worked before go on working" in server.output
         assert "agents-room agent key default" in server.output
         assert server.link != first
         with server.connect() as connection:
@@ -119,6 +121,40 @@ def test_a_taken_port_is_told(home: Path) -> None:
     assert f"127.0.0.1:{port}" in words
     assert "AGENTS_ROOM_PORT" in words
     assert "Traceback" not in words
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid"])
+def test_an_address_that_is_not_this_machines_is_told(home: Path, host: str) -> None:
+    code, words = second_try(home, AGENTS_ROOM_HOST=host)
+    assert code == 5
+    assert "AGENTS_ROOM_HOST" in words
+    assert "AGENTS_ROOM_PORT" not in words
+
+
+def test_a_variable_that_is_no_setting_is_told(home: Path) -> None:
+    with WebServer(home, AGENTS_ROOM_PROT="1", AGENTS_ROOM_COLOUR="red") as server:
+        assert "AGENTS_ROOM_PROT is set" in server.output
+        assert "did you mean AGENTS_ROOM_PORT?" in server.output
+        assert "AGENTS_ROOM_COLOUR is set, and no setting is called so.\n" in server.output
+
+
+def test_a_server_of_every_address_is_greeted_by_one_that_works(home: Path) -> None:
+    every = str(IPv4Address(0))
+    with WebServer(home, AGENTS_ROOM_HOST=every) as server:
+        assert every not in server.output
+        assert server.link.startswith(f"http://127.0.0.1:{server.running['port']}/login/")
+        assert f"AGENTS_ROOM_URL=http://NAME:{server.running['port']}" in server.output
+        assert "foreign_host" in server.output
+        assert may_ask(server, server.key)
+
+
+def test_a_server_without_authentication_says_what_that_means(home: Path) -> None:
+    with WebServer(home, AGENTS_ROOM_AUTH="off") as server:
+        assert (
+            "AGENTS_ROOM_AUTH=off: every program and every user of this machine is the admin" in server.output
+        )
+    with WebServer(home) as server:
+        assert "is the admin" not in server.output
 
 
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/agents-room"])
