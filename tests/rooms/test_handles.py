@@ -1,11 +1,14 @@
 """Handles: which session an id means, what an error tells of the one that was meant, who may act for it."""
 
+from pathlib import Path
+
 import pytest
 
 from agentsroom.core.errors import AgentsRoomError, InvalidArgument
 from agentsroom.core.principals import Principal
+from agentsroom.core.settings import Settings
 from agentsroom.rooms.errors import NotYourSession, SessionLeft, UnknownSession
-from tests.support.stores import Seat, Store
+from tests.support.stores import Seat, Store, opened
 
 KEY = "2b50133e-0000-4000-8000-00000000000a"
 
@@ -87,10 +90,20 @@ def test_only_a_beginning_letter_for_letter_counts(store: Store, given: str) -> 
 
 @pytest.mark.rule("R33")
 def test_an_id_of_the_right_shape_has_possibly_left_or_is_from_another_store(store: Store) -> None:
-    message = error_of(store, "0123456789abcdef").message
-    assert "possibly left" in message
-    assert "another store" in message
-    assert store.settings.store_name in message
+    for caller in (store.local(), store.admin(), store.agent()):
+        message = error_of(store, "0123456789abcdef", caller).message
+        assert "possibly left and was removed" in message
+        assert "another store" in message
+        assert store.settings.store_name in message
+
+
+@pytest.mark.rule("R33")
+def test_who_comes_from_another_machine_is_not_told_where_the_store_is(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path), url="https://rooms.example.org")
+    with opened(settings, tmp_path) as store:
+        for caller in (store.local(), store.admin(), store.agent()):
+            message = error_of(store, "0123456789abcdef", caller).message
+            assert (settings.store_name in message) is caller.is_operator
 
 
 @pytest.mark.rule("R33")

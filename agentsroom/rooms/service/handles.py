@@ -78,9 +78,9 @@ def _unknown(work: Reading, caller: Principal, given: str) -> UnknownSession:
             f"No session is called {shown!r}; probably meant: {listed}.", "Give the whole id.", meant
         )
     if SESSION_ID.fullmatch(given):
-        text = (
-            f"No session {given} is here: it has possibly left, or is from another store than {_store(work)}."
-        )
+        may_know = caller.is_operator or not work.settings.is_reached_from_beyond
+        than = f" than {work.settings.store_name}" if may_know else ""
+        text = f"No session {given} is here: it has possibly left and was removed since, or is from another store{than}."
         return _error(text, "Call room_join, and use the session_id that it returns.", [])
     kind = "a harness key that no session joined with" if _is_uuid(given) else "no session id"
     return _error(f"{shown!r} is {kind}.", "A session id is the 16 hex digits that room_join returned.", [])
@@ -101,10 +101,6 @@ def _seen(work: Reading, caller: Principal, found: list[SessionRow]) -> list[Ses
 
 def _error(text: str, hint: str, meant: list[SessionRow]) -> UnknownSession:
     return UnknownSession(text, hint=hint, candidates=[one.id for one in meant])
-
-
-def _store(work: Reading) -> str:
-    return work.settings.store_name
 
 
 def _is_uuid(text: str) -> bool:
