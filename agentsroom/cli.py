@@ -287,12 +287,10 @@ def agent_revoke(agent_id: str) -> None:
 @click.argument("agent_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def agent_delete(agent_id: str, yes: bool) -> None:
-    """Delete an agent; its keys go with it, its messages stay."""
-    from agentsroom.access import service as access
-
-    _confirm(f"Delete the agent {agent_id} and its keys?", yes)
-    _write(lambda work: access.delete_agent(work, agent_id))
-    click.echo(f"The agent {agent_id} is deleted, and its keys with it.")
+    """Delete an agent for good; its keys go with it, its sessions leave, its messages stay."""
+    _confirm(f"Delete the agent {agent_id} and its keys? Its id is never given again.", yes)
+    _open().delete_agent(agent_id)
+    click.echo(f"The agent {agent_id} is deleted, and its keys with it; its sessions have left.")
 
 
 @cli.command()

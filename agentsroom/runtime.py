@@ -7,7 +7,7 @@ from agentsroom.access import service as access
 from agentsroom.access.event_kinds import ACCESS_KINDS
 from agentsroom.core.backends import Backend
 from agentsroom.core.clock import Clock
-from agentsroom.core.database import Database, Run
+from agentsroom.core.database import Database, Run, Writing
 from agentsroom.core.event_kinds import CORE_KINDS, EventKinds
 from agentsroom.core.feed import Feed
 from agentsroom.core.principals import LocalProcess, Principal
@@ -18,6 +18,7 @@ from agentsroom.rooms.event_kinds import ROOMS_KINDS
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.prompts import room_prompts
 from agentsroom.rooms.resources import room_resources
+from agentsroom.rooms.service import sessions
 from agentsroom.rooms.tools import room_tools
 
 
@@ -53,6 +54,15 @@ class Runtime:
         return self.database.read(
             lambda work: access.local_principal(work, settings.team, settings.agent, process)
         )
+
+    def delete_agent(self, agent_id: str) -> None:
+        """Its sessions leave, its keys go, its messages stay. Raises NotFound, or Conflict for the default agent."""
+
+        def act(work: Writing) -> None:
+            sessions.leave_all_of(work, access.get_agent(work, agent_id))
+            access.delete_agent(work, agent_id)
+
+        self.database.write(act)
 
     def close(self) -> None:
         self.feed.close()

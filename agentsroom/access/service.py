@@ -90,7 +90,7 @@ def rename_agent(work: Writing, agent_id: str, name: str) -> AgentRow:
 
 
 def delete_agent(work: Writing, agent_id: str) -> None:
-    """Its keys go with it, its sessions stay as history. Raises NotFound, or Conflict for the default agent."""
+    """Its keys go with it; what it did stays as history (Runtime.delete_agent ends its sessions too). Raises NotFound, or Conflict for the default agent."""
     agent = get_agent(work, agent_id)
     if agent_id == DEFAULT_AGENT:
         raise Conflict(

@@ -74,6 +74,15 @@ def test_every_console_example_runs(page: str, number: int, block: str, tmp_path
     assert ran.returncode == 0, f"{page}, example {number + 1}:\n{ran.stdout}{ran.stderr}"
 
 
+def test_the_console_examples_of_a_page_run_one_after_the_other(tmp_path: Path) -> None:
+    pages = {page for page, _, _ in EXAMPLES}
+    for name in sorted(pages):
+        folder = tmp_path / name
+        folder.mkdir()
+        block = "".join(block for page, _, block in EXAMPLES if page == name)
+        test_every_console_example_runs(name, 0, block, folder)
+
+
 @pytest.mark.parametrize(("page", "block"), SERVED, ids=lambda value: str(value)[:20])
 def test_every_example_with_a_server_gives_what_it_shows(page: str, block: str, tmp_path: Path) -> None:
     with WebServer(tmp_path / "home") as server:

@@ -10,6 +10,7 @@ from agentsroom.access import service as access
 from agentsroom.cli import cli
 from agentsroom.core.errors import Unauthenticated
 from agentsroom.core.settings import Settings
+from agentsroom.rooms.errors import SessionLeft
 from tests.support.stores import opened
 
 
@@ -66,3 +67,14 @@ def test_an_id_that_is_in_use_is_told_with_the_way_to_its_new_key(home: Path) ->
     refused = run(home, "create", "default", "--get", "key")
     assert (refused.exit_code, refused.stdout) == (5, "")
     assert "agents-room agent key ID" in refused.stderr
+
+
+def test_a_deleted_agent_s_sessions_leave_and_its_id_is_told_to_be_used_up(home: Path) -> None:
+    run(home, "create", "mara")
+    with opened(Settings(home=str(home)), home) as store:
+        seat = store.join(store.agent("mara"), room="front")
+        deleted = run(home, "delete", "mara", "--yes")
+        assert "sessions have left" in deleted.stdout
+        with pytest.raises(SessionLeft):
+            seat("msg_unread")
+    assert "never given again" in run(home, "create", "mara").stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentsroom.core.clock import iso
-from agentsroom.core.errors import InvalidArgument
+from agentsroom.core.errors import Conflict, InvalidArgument, NotFound
 from agentsroom.rooms.errors import NotInRoom, SessionLeft
 from tests.support.at_once import at_once
 from tests.support.git import repository
@@ -314,3 +314,30 @@ def test_tags_are_kept_in_one_unicode_form_and_replaced_by_a_later_join(store: S
     assert described(store, seat)["tags"] == ["api", "caf\u00e9"]
     store.join(store.agent(), harness_key=KEY, tags=[])
     assert described(store, seat)["tags"] == []
+
+
+@pytest.mark.rule("R22")
+def test_the_sessions_of_a_deleted_agent_leave_with_it(store: Store) -> None:
+    stays, goes = store.join(room="front"), store.join(store.add_agent("mara"), room="front")
+    process = store.local(agent="mara")  # one that runs on
+    goes.claim("/r/a.py")
+    message = stays.send(goes.id)["message_id"]
+    store.runtime.delete_agent("mara")
+    assert [one["session_id"] for one in stays("room_who")["sessions"]] == [stays.id]
+    assert stays.send("*")["recipients"] == 0
+    assert {"session_left", "lease_released", "agent_deleted"} <= {
+        row[0] for row in store.columns("events", "kind")
+    }
+    [told] = stays("why", message_id=message)["recipients"]
+    assert told["reason"] == "left"
+    assert "mara was deleted" in told["explanation"]
+    with pytest.raises(NotFound, match="mara"):
+        store.join(process, harness_key=KEY)
+
+
+@pytest.mark.rule("R22")
+def test_an_agent_that_can_not_be_deleted_keeps_its_sessions(store: Store) -> None:
+    seat = store.join(room="front")
+    with pytest.raises(Conflict):
+        store.runtime.delete_agent("default")
+    assert len(seat("room_who")["sessions"]) == 1

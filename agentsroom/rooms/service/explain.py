@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
+from agentsroom.access.store import find_agent
 from agentsroom.core.clock import iso
 from agentsroom.core.database import Reading
 from agentsroom.core.principals import Principal
@@ -107,6 +108,8 @@ def _because(
         return Because("expired", "Its time ran out before the body was taken.")
     if state not in UNREAD:
         return Because("none", "The recipient has it.")
+    if recipient is not None and find_agent(work, recipient.agent_id) is None:
+        return Because("left", f"The agent {recipient.agent_id} was deleted, and its sessions left with it.")
     if recipient is None or recipient.left_at is not None:
         return Because("left", "The recipient has left; joining with the same harness key brings it back.")
     if judged.get(recipient.id, UNKNOWN).liveness == "gone":

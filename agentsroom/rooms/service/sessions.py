@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
+from agentsroom.access import service as access
+from agentsroom.access.store import AgentRow
 from agentsroom.core.clock import iso
 from agentsroom.core.database import Reading, Writing
 from agentsroom.core.errors import InvalidArgument
@@ -50,9 +52,10 @@ class Joining:
 def join(work: Writing, caller: Principal, joining: Joining) -> Joined:
     """A new session, or the one that joined before with the same harness key, brought up to date.
 
-    Raises InvalidArgument.
+    Raises InvalidArgument, or NotFound where the agent was deleted.
     """
     _check_label(joining.label)
+    access.get_agent(work, caller.agent_id)  # a process that runs on may speak for one that was deleted
     presence.end_what_expired(work)
     known = None
     if joining.harness_key is not None:
@@ -223,6 +226,13 @@ def leave(work: Writing, session: SessionRow) -> None:
     leases.end_all(work, session)
     store.mark_left(work, session.id)
     work.emit("session_left", session.team_id, session=session.id, rooms=names)
+
+
+def leave_all_of(work: Writing, agent: AgentRow) -> None:
+    """Every session of an agent that is about to be deleted leaves."""
+    for session in store.sessions_of_team(work, agent.team_id):
+        if session.agent_id == agent.id:
+            leave(work, session)
 
 
 def leave_room(work: Writing, session: SessionRow, given: str) -> None:
