@@ -61,6 +61,15 @@ def test_a_wait_without_mail_is_empty_with_a_cursor(store: Store, timeout_s: flo
     assert reader("msg_wait", timeout_s=timeout_s, after=7) == {"messages": [], "cursor": 7}
 
 
+@pytest.mark.rule("R90")
+def test_a_cursor_that_no_wait_gave_is_refused(store: Store) -> None:
+    sender, reader = store.join(), store.join()
+    newest = sender.send(reader.id)["message_id"]
+    assert reader("msg_wait", timeout_s=0, after=newest)["cursor"] == newest
+    with pytest.raises(InvalidArgument, match=f"after: {newest + 1} came"):
+        reader("msg_wait", timeout_s=0, after=newest + 1)
+
+
 @pytest.mark.rule("R91")
 @pytest.mark.parametrize("timeout_s", [25.5, -1, 1e18, "5"])
 def test_no_wait_is_longer_than_25_seconds(sqlite_store: Store, timeout_s: object) -> None:

@@ -3,6 +3,7 @@
 import time
 
 from agentsroom.core.database import Database, Reading
+from agentsroom.core.errors import InvalidArgument
 from agentsroom.core.feed import CLOSED, CallFeed, Feed, FeedEvent
 from agentsroom.rooms.results import Waited
 from agentsroom.rooms.service.messages import message_info, within_budget
@@ -19,8 +20,10 @@ def wait_for_mail(
 
     Empty when `timeout_s` passed without one, or the call was cancelled. `cursor` is the `after` of the next wait.
 
-    Raises Stopping when there is none and the feed was closed.
+    Raises Stopping when there is none and the feed was closed, and InvalidArgument for an `after` that no wait gave.
     """
+    if after:
+        database.read(lambda work: _check_cursor(work, after))
     deadline = time.monotonic() + timeout_s
     with feed.subscribe(lambda event: _concerns(event, session_id)) as subscription:
         while True:
@@ -37,6 +40,16 @@ def wait_for_mail(
 
 def _concerns(event: FeedEvent, session_id: str) -> bool:
     return event.kind == "message_sent" and session_id in event.data["recipients"]
+
+
+def _check_cursor(work: Reading, after: int) -> None:
+    newest = store.find_newest_message_id(work)
+    if newest is not None and after > newest:
+        raise InvalidArgument(
+            {
+                "after": f"{after} came, and no message has such an id yet; the cursor of a msg_wait is taken, or nothing"
+            }
+        )
 
 
 def _look(work: Reading, session_id: str, after: int) -> Waited:

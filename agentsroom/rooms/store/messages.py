@@ -75,6 +75,7 @@ _INSERT_MESSAGE_ROOM = Query(insert(MessageRoom), ("room_id", "message_id"))
 
 _MESSAGE = Query(_message.where(Message.id == bindparam("id"), Message.team_id == bindparam("team")))
 _VISIBLE_MESSAGE = Query(_message.where(Message.id == bindparam("id"), _visible_to))
+_NEWEST = Query(select(func.max(Message.id)))
 _UNREAD_MESSAGES = Query(
     _message.join(Delivery, Delivery.message_id == Message.id)
     .where(Delivery.recipient_id == bindparam("session"), Delivery.message_id > bindparam("after"), _unread)
@@ -243,6 +244,12 @@ def find_visible_message(work: Reading, session_id: str, message_id: int) -> Mes
     """A message that the session sent or got, or that stands in a room which it is in."""
     row = work.row(_VISIBLE_MESSAGE, id=message_id, session=session_id)
     return MessageRow(*row) if row else None
+
+
+def find_newest_message_id(work: Reading) -> int | None:
+    """Of all teams; None where there is no message."""
+    newest: int | None = work.value(_NEWEST)
+    return newest
 
 
 def unread_messages(work: Reading, session_id: str, limit: int, after: int = 0) -> list[MessageRow]:
