@@ -65,6 +65,8 @@ def _of_http(error: HTTPException) -> Response:
     told = error_object(status, error.description if says_more else None)
     headers = error.get_response().headers
     if allow := headers.get("Allow"):
+        if not says_more:
+            told["message"] = f"This address takes no {request.method[:20]}."
         told["hint"] = f"It takes {allow}."
     rendered = _render(status, told)
     for name in ("Allow", "Retry-After"):
@@ -94,8 +96,9 @@ def _render(status: int, error: dict[str, Any]) -> Response:
 
 
 def _hint_for_people(status: int, hint: str | None) -> str | None:
-    """What stands in the table of statuses is for programs."""
-    return _HINTS_FOR_PEOPLE.get(status, hint) if hint == status_of(status).hint else hint
+    """What stands in the table of statuses is for programs, and so is every way to what is not there."""
+    is_programs = status == 404 or hint == status_of(status).hint
+    return _HINTS_FOR_PEOPLE.get(status, hint) if is_programs else hint
 
 
 def _as_json(status: int, error: dict[str, Any]) -> str:

@@ -9,7 +9,14 @@ import binascii
 from collections.abc import Callable
 
 from agentsroom.gateways.jsonrpc import Answer, Notification, Refused, Request
-from agentsroom.gateways.rpc import LEGACY_VERSIONS, VERSION_KEY, check_meta, is_handshake, is_modern
+from agentsroom.gateways.rpc import (
+    LEGACY_VERSIONS,
+    VERSION_KEY,
+    check_meta,
+    check_version,
+    is_handshake,
+    is_modern,
+)
 
 HEADER_MISMATCH = -32020
 
@@ -43,6 +50,9 @@ def is_of_modern_era(message: Request | Notification | Answer, header: GetHeader
 
 def check_headers(request: Request, header: GetHeader) -> None:
     """Raises Refused unless the headers of a modern request say what its body says."""
+    version = header(VERSION)
+    if version is not None and VERSION_KEY not in request.meta:
+        check_version(version)
     check_meta(request.meta)
     _check(VERSION, header(VERSION), request.meta[VERSION_KEY])
     _check(METHOD, header(METHOD), request.method)

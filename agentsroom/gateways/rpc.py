@@ -227,7 +227,8 @@ def check_version(wanted: str) -> None:
     if wanted != MODERN_VERSION:
         raise Refused(
             UNSUPPORTED_VERSION,
-            f"Requests that name their version speak {MODERN_VERSION} here; the older ones begin with initialize.",
+            f"Requests that name their version speak {MODERN_VERSION} here; those of {', '.join(LEGACY_VERSIONS)} begin "
+            "with initialize.",
             {"supported": [MODERN_VERSION], "requested": wanted},
         )
 

@@ -121,6 +121,11 @@ def test_a_program_is_told_the_next_step(
     assert [word for word in words if word not in hint] == [], hint
 
 
+def test_a_method_that_is_not_taken_is_named(client: FlaskClient) -> None:
+    told = json_of(client.delete(TOOL))["error"]
+    assert (told["message"], told["hint"]) == ("This address takes no DELETE.", "It takes POST.")
+
+
 @pytest.mark.parametrize(
     ("path", "status", "hint"),
     [("/nothing", 404, "start from the rooms"), ("/login/used", 401, "login-link")],

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentsroom.gateways import jsonrpc
 from agentsroom.gateways.jsonrpc import Refused
 from agentsroom.gateways.mcp_headers import HEADER_MISMATCH, check_headers, decoded, is_of_modern_era
+from agentsroom.gateways.rpc import LEGACY_VERSIONS, MODERN_VERSION, UNSUPPORTED_VERSION
 from tests.support.mcp_http import META
 
 MODERN = {"MCP-Protocol-Version": "2026-07-28"}
@@ -61,6 +62,14 @@ def test_headers_that_say_something_else_are_refused(headers: dict[str, str]) ->
     with pytest.raises(Refused) as refused:
         check_headers(message("tools/call", name="room_who", _meta=META), headers.get)
     assert refused.value.code == HEADER_MISMATCH
+
+
+def test_a_version_that_we_do_not_speak_is_answered_with_those_that_we_do() -> None:
+    with pytest.raises(Refused) as refused:
+        check_headers(message("tools/list"), {"MCP-Protocol-Version": "2099-01-01"}.get)
+    assert refused.value.code == UNSUPPORTED_VERSION
+    for version in (MODERN_VERSION, *LEGACY_VERSIONS):
+        assert version in refused.value.message
 
 
 @pytest.mark.parametrize("name", ["room_who", "=?base64?cm9vbV93aG8=?="])

@@ -156,7 +156,10 @@ def test_a_room_that_everybody_left_says_how_to_come_in(pages: Pages, pair: tupl
 
 
 def test_an_unknown_room_is_told(pages: Pages) -> None:
-    assert "no room of the team home is called" in pages.text("/rooms/shared:nowhere", 404)
+    told = pages.text("/rooms/shared:nowhere", 404)
+    assert "No room of the team home is called" in told
+    assert "start from the rooms" in told
+    assert "room_" not in told
 
 
 @pytest.mark.parametrize("before", ["", "x", "-1", "9" * 16])

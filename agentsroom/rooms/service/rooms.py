@@ -45,7 +45,7 @@ def get_named(work: Reading, team_id: str, given: str) -> RoomRow:
     room = find_named(work, team_id, given)
     if room is None:
         raise UnknownRoom(
-            f"room: no room of the team {team_id} is called {given!r}.",
+            f"No room of the team {team_id} is called {given!r}.",
             hint="room_who lists the rooms of each session that you see. room_join makes a shared room: give it as room.",
             room=given,
         )
