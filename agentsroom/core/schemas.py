@@ -41,6 +41,8 @@ def _option_in_words(schema: dict[str, Any]) -> str:
         text += f" from {least:,} to {most:,}"
     elif least is not None:
         text += f" of at least {least:,}"
+    if "maxLength" in schema:
+        text += f" of up to {schema['maxLength']:,} characters"
     return f"{text} that matches {schema['pattern']}" if "pattern" in schema else text
 
 

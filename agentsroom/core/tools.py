@@ -60,6 +60,11 @@ def limit(setting: str, unit: typing.Literal["characters", "bytes", "items", "se
     return {"limit": Limit(setting, unit)}
 
 
+def in_own_words(words: str) -> dict[str, str]:
+    """What an argument takes, for errors: where the schema says it by a pattern, which nobody reads."""
+    return {"words": words}
+
+
 class Call(NamedTuple):
     """What a tool's function is given besides its arguments."""
 
@@ -161,13 +166,19 @@ class Registry:
             try:
                 values[name] = _decode_field(types[name], value)
             except (msgspec.DecodeError, UnicodeError) as error:
-                problems[name] = _explain(error, value, self.schema(tool)["properties"][name])
+                problems[name] = _explain(error, value, self._taken(tool, name))
         for name in tool.arguments.__struct_fields__:
             if name not in given and name in _required(tool.arguments):
-                problems[name] = f"is missing; {in_words(self.schema(tool)['properties'][name])} is needed"
+                problems[name] = f"is missing; {self._taken(tool, name)} is needed"
         if problems:
             raise InvalidArgument(problems)
         return tool.arguments(**values)
+
+    def _taken(self, tool: Tool, name: str) -> str:
+        """What an argument takes, in words."""
+        return _own_words(_field_types(tool.arguments)[name]) or in_words(
+            self.schema(tool)["properties"][name]
+        )
 
     def _text_problems(self, tool: Tool, arguments: Arguments) -> dict[str, str]:
         problems: dict[str, str] = {}
@@ -265,10 +276,19 @@ def _decode_field(hint: Any, value: Any) -> Any:
         raise
 
 
-def _explain(error: Exception, value: Any, schema: dict[str, Any]) -> str:
+def _own_words(hint: Any) -> str | None:
+    """Those of a `Meta(extra=in_own_words(…))` inside the annotation."""
+    for part in typing.get_args(hint):
+        found: str | None = (getattr(part, "extra", None) or {}).get("words") or _own_words(part)
+        if found:
+            return found
+    return None
+
+
+def _explain(error: Exception, value: Any, taken: str) -> str:
     if isinstance(error, UnicodeError):
         return "holds a lone surrogate; text that is whole Unicode is taken"
-    return f"{_shown(value)} came; {in_words(schema)} is taken"
+    return f"{_shown(value)} came; {taken} is taken"
 
 
 def _shown(value: Any) -> str:

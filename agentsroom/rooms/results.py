@@ -192,7 +192,12 @@ class Noted(Result):
 
 class Drift(Result):
     path: Annotated[str, about("absolute, links resolved")]
-    severity: Annotated[Severity, about("SAFE: write; MINOR: read it again; CRITICAL: talk to the holder")]
+    severity: Annotated[
+        Severity,
+        about(
+            "SAFE: write, but read it first if you noted nothing; MINOR: read it again; CRITICAL: talk to the holder"
+        ),
+    ]
     changed: Annotated[bool, about("whether it differs from what you noted; false if you noted nothing")]
     holder: Annotated[str | None, about("who held it meanwhile")]
     since: Annotated[str | None, about("when the holder claimed it; UTC, ISO 8601")]

@@ -59,7 +59,7 @@ def test_every_problem_is_told_at_once_with_what_came_and_what_is_taken() -> Non
     problems = _problems(b'{"count":"3","nom":1}')
     assert problems["count"] == '"3" came; a whole number from 1 to 200, or null, is taken'
     assert problems["nom"] == "is no argument of greet, which takes name, count, tags"
-    assert problems["name"].startswith("is missing; text is needed")
+    assert problems["name"].startswith("is missing; text of up to 10 characters is needed")
 
 
 @pytest.mark.parametrize(

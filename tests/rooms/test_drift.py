@@ -48,6 +48,10 @@ def test_a_session_elsewhere_gives_the_hash_itself(store: Store) -> None:
     for tool in ("note_read", "drift_check"):
         with pytest.raises(InvalidArgument, match="sha256"):
             seat(tool, path="n.py")
+        with pytest.raises(
+            InvalidArgument, match="came; what sha256sum prints, 64 hex digits, or absent is taken"
+        ):
+            seat(tool, path="n.py", sha256="zz")
     digest = hashlib.sha256(b"one").hexdigest()
     assert seat("note_read", path="n.py", sha256=digest.upper()) == {"hash": digest}
     assert seat.drift("n.py", sha256=digest)["severity"] == "SAFE"
@@ -146,6 +150,7 @@ def test_unchanged_or_never_noted_is_safe(store: Store, pair: tuple[Seat, Seat])
         None,
         None,
     )
+    assert "SAFE only says that nothing speaks against it" in never["message"]
     assert "note_read" in never["message"]
     seat("note_read", path="n.py")
     other.claim("n.py")

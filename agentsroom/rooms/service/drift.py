@@ -66,7 +66,7 @@ def _message(
     severity: Severity, path: str, baseline: BaselineRow | None, content: str, holder: HeldRow | None
 ) -> str:
     if baseline is None:
-        return f"You noted no content of {path}, so nothing can be said; call note_read when you read it."
+        return f"You noted no content of {path}, so SAFE only says that nothing speaks against it: call note_read when you read it."
     if severity == "SAFE":
         return f"{path} is as you saw it at {iso(baseline.noted_at)}."
     change = "appeared" if baseline.hash == ABSENT else "vanished" if content == ABSENT else "changed"

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from agentsroom.core.database import Writing
-from agentsroom.core.tools import Arguments, Call, limit
+from agentsroom.core.tools import Arguments, Call, in_own_words, limit
 from agentsroom.rooms.machine import Machine
 from agentsroom.rooms.results import Checked, Claimed, Done, Drift, LeaseMode, Leases, Noted, Renewed
 from agentsroom.rooms.service import drift, handles, idempotency, leases
@@ -21,6 +21,7 @@ Sha256 = Annotated[
     Meta(
         pattern=r"^([0-9a-fA-F]{64}|absent)(?!\n)$",  # Python's $ would let a last newline pass
         description="needed where the server can't read the file; absent: no such file",
+        extra=in_own_words("what sha256sum prints, 64 hex digits, or absent"),
     ),
 ]
 

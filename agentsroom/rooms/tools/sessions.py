@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from agentsroom.core import platform
 from agentsroom.core.errors import InvalidArgument
-from agentsroom.core.tools import Arguments, Call, limit
+from agentsroom.core.tools import Arguments, Call, in_own_words, limit
 from agentsroom.rooms.autonomy import LevelArgument, parse_level
 from agentsroom.rooms.errors import SessionLeft
 from agentsroom.rooms.harnesses import OWN_KEY, harness_of, is_key
@@ -24,6 +24,8 @@ from agentsroom.rooms.service import rooms, sessions
 from agentsroom.rooms.service.sessions import Joining
 from agentsroom.rooms.tools.declare import tool
 from agentsroom.rooms.tools.units import KnownRoom, Label, RoomName, SessionId, Tag, reading_for, writing
+
+_KEY_IN_WORDS = "a UUID, or another text of 8 to 128 visible ASCII characters that is not 16 hex digits as a session id is,"
 
 
 class RoomJoin(Arguments):
@@ -46,7 +48,15 @@ class RoomJoin(Arguments):
     ) = None
     harness: Annotated[Label, Meta(description="the program that you run in")] | None = None
     harness_key: (
-        Annotated[str, Meta(max_length=128, description="the harness's own id of the chat")] | None
+        Annotated[
+            str,
+            Meta(
+                max_length=128,
+                description="the harness's own id of the chat",
+                extra=in_own_words(_KEY_IN_WORDS),
+            ),
+        ]
+        | None
     ) = None
     cwd: (
         Annotated[
@@ -129,7 +139,7 @@ def _check(call: Call, arguments: RoomJoin) -> None:
     own = call.caller.process.environment.get(OWN_KEY) if call.caller.process else None
     for name, key in (("harness_key", arguments.harness_key), (OWN_KEY, own)):
         if key is not None and not is_key(key):
-            problems[name] = "a UUID, or 8 to 128 visible ASCII characters, but no 16 hex digits, are taken"
+            problems[name] = f"{len(key)} characters came; {_KEY_IN_WORDS} is taken"
     if problems:
         raise InvalidArgument(problems)
 
