@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +11,7 @@ import click
 
 from agentsroom.core.errors import AgentsRoomError, InvalidArgument, WaitTimeout
 from agentsroom.core.product import DESCRIPTION, NAME, VERSION
-from agentsroom.core.settings import load_settings
+from agentsroom.core.settings import PREFIX, Settings, load_settings
 from agentsroom.core.text import counted
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ EXIT_CODES = {
 }
 
 _GROUPS = {
-    "room": "leave one room, cap a room",
+    "room": "leave one room, cap a room (join enters rooms, who lists who is there)",
     "lease": "claim, renew, release, check and list leases",
     "drift": "note what you read, check whether it changed",
     "wait": "wait for something to happen",
@@ -47,6 +48,16 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or _tool_group().get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, but what was probably meant is looked for among the tools, too."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            names = self.list_commands(ctx)
+            raise click.NoSuchCommand(error.command_name, possibilities=names, ctx=ctx) from None
+
     def main(self, *args: Any, **extra: Any) -> Any:
         """Runs a command; our errors end it with their exit code and no traceback."""
         try:
@@ -56,6 +67,21 @@ class _Commands(click.Group):
 
             show_error(error)
             sys.exit(exit_code_of(error))
+
+
+class _Serve(click.Command):
+    """Its settings are variables, and who looks for an option is told so."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Raises NoSuchOption, UsageError and the like."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-").upper().replace("-", "_")
+            if all(one.name.upper() != name for one in fields(Settings)):
+                raise
+            text = f"{error.message} Set the variable instead: {PREFIX}{name}=… {NAME} serve"
+            raise click.NoSuchOption(error.option_name, text, ctx=ctx) from None
 
 
 def exit_code_of(error: AgentsRoomError) -> int:
@@ -119,9 +145,12 @@ def _write(act: Callable[[Any], T]) -> T:
     return _open().database.write(act)
 
 
-@cli.command()
+@cli.command(cls=_Serve)
 def serve() -> None:
-    """Run the server: pages and their streams, on one port."""
+    """Run the server: pages, the JSON API and MCP over HTTP, on one port, until Ctrl+C.
+
+    Settings are environment variables, such as AGENTS_ROOM_PORT=9000 agents-room serve; wiki/Settings.md lists them.
+    """
     from gevent import monkey
 
     monkey.patch_all()  # before anything that imports sockets, threads or SSL
