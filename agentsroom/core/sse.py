@@ -102,10 +102,14 @@ class SseParser:
         return SseEvent(_text(name) or "message", data, self._id)
 
 
-def encode_event(data: bytes, name: str = "message", event_id: int | None = None) -> bytes:
-    """The event as a stream carries it. `data`: UTF-8; each of its line ends is read as a newline."""
+def encode_event(data: bytes, name: str | None = "message", event_id: int | None = None) -> bytes:
+    """The event as a stream carries it. `data`: UTF-8; each of its line ends is read as a newline.
+
+    Without a name it is a `message` all the same; htmx swaps those alone.
+    """
+    event = b"" if name is None else b"event: %b\n" % name.encode()
     place = b"" if event_id is None else b"id: %d\n" % event_id
-    return b"event: %b\n%bdata: %b\n\n" % (name.encode(), place, _LINE_END.sub(b"\ndata: ", data))
+    return b"%b%bdata: %b\n\n" % (event, place, _LINE_END.sub(b"\ndata: ", data))
 
 
 def _text(raw: bytes | bytearray) -> str:

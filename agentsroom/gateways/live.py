@@ -22,6 +22,7 @@ from agentsroom.core.feed import RESYNC, Feed, FeedEvent, last_event_id, missed_
 from agentsroom.core.html import Change, Partial
 from agentsroom.core.principals import Kind, Principal
 from agentsroom.core.scrub import scrub_tokens
+from agentsroom.core.sse import encode_event
 from agentsroom.gateways.lasting import EVENT_STREAM, QUIET_S, Lasting, event_id_in
 from agentsroom.gateways.permits import GivePermit
 from agentsroom.gateways.viewers import Audience, Told, Viewer
@@ -72,11 +73,7 @@ class Teller:
         with self._guard:
             if key not in self._told:
                 change = page.changes(events)
-                self._told[key] = (
-                    self.resync()
-                    if change is None
-                    else Told(events[0].id - 1, change.last_event, _message(change))
-                )
+                self._told[key] = self.resync() if change is None else _told(events[0].id - 1, change)
                 if len(self._told) > _CACHED:
                     self._told.popitem(last=False)
             return self._told[key]
@@ -88,7 +85,7 @@ class Teller:
 
     def resync(self) -> Told:
         """Tells a page to read itself again, whatever it knows."""
-        return Told(_UNKNOWN, self._database.read(last_event_id), _named("resync", b"{}"))
+        return Told(_UNKNOWN, self._database.read(last_event_id), encode_event(b"{}", "resync"))
 
 
 class Stream:
@@ -107,12 +104,12 @@ class Stream:
 
     def run(self, may_look: Callable[[], bool]) -> Iterator[bytes]:
         """Server-sent events, until the viewer is told that this is all, or may no longer look."""
-        yield _named("ready", self._ready)
+        yield encode_event(self._ready, "ready")
         yield from self._send(self._teller.missed(self._page, self._viewer.seen))
         while True:
             match self._viewer.next(self._heartbeat_s):
                 case None:
-                    yield _named("heartbeat", b"{}")
+                    yield encode_event(b"{}", "heartbeat")
                 case "flush":
                     yield b":\n\n"
                 case "behind":
@@ -216,10 +213,5 @@ def _since() -> int:
     return _UNKNOWN if known is None else known
 
 
-def _named(name: str, data: bytes) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
-
-
-def _message(change: Change) -> bytes:
-    lines = change.html.replace("\r", "").replace("\n", "\ndata: ")
-    return f"id: {change.last_event}\ndata: {lines}\n\n".encode()
+def _told(after: int, change: Change) -> Told:
+    return Told(after, change.last_event, encode_event(change.html.encode(), None, change.last_event))

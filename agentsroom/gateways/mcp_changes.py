@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from agentsroom.core.feed import CLOSED, RESYNC, FeedEvent
+from agentsroom.core.sse import encode_event
 from agentsroom.gateways.features import news
 from agentsroom.gateways.lasting import QUIET_S, Lasting
 from agentsroom.gateways.mcp_sessions import Position
@@ -10,12 +11,6 @@ from agentsroom.gateways.offers import Features
 from agentsroom.gateways.subscriptions import Subscriptions
 
 ALIVE = b": alive\n\n"
-
-
-def sse(message: bytes, event_id: int | None = None) -> bytes:
-    """One message as a server-sent event; our JSON has no line breaks."""
-    place = b"" if event_id is None else b"id: %d\n" % event_id
-    return b"event: message\n%bdata: %b\n\n" % (place, message)
 
 
 class Changes:
@@ -39,7 +34,7 @@ class Changes:
 
         The ids are those of the feed's events: a legacy client that comes back says how far it had read.
         """
-        yield ALIVE if first is None else sse(first)
+        yield ALIVE if first is None else encode_event(first)
         for event in missed:
             yield from self._told(event)
         while (seen := self._events.next(QUIET_S)) is not CLOSED:
@@ -48,9 +43,9 @@ class Changes:
             elif seen is RESYNC or seen.id > self._position.event_id:
                 yield from self._told(seen)
         if last is not None:
-            yield sse(last)
+            yield encode_event(last)
 
     def _told(self, event: FeedEvent) -> Iterator[bytes]:
         for message in self._news(event):
-            yield sse(message, event.id or None)
+            yield encode_event(message, event_id=event.id or None)
         self._position.event_id = max(self._position.event_id, event.id)

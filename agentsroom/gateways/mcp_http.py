@@ -18,10 +18,11 @@ from agentsroom.access.routes import PROGRAMS, allow, caller
 from agentsroom.core.feed import CallFeed, last_event_id, missed_since
 from agentsroom.core.ids import secret_hash
 from agentsroom.core.principals import Principal
+from agentsroom.core.sse import encode_event
 from agentsroom.gateways import jsonrpc, offers, rpc
 from agentsroom.gateways.features import RuntimeFeatures
 from agentsroom.gateways.lasting import EVENT_STREAM, QUIET_S, Lasting, event_id_in
-from agentsroom.gateways.mcp_changes import ALIVE, Changes, sse
+from agentsroom.gateways.mcp_changes import ALIVE, Changes
 from agentsroom.gateways.mcp_conversation import Conversation
 from agentsroom.gateways.mcp_headers import SESSION_ID, VERSION, check_headers, is_of_modern_era
 from agentsroom.gateways.mcp_sessions import HttpSession, HttpSessions, Position
@@ -240,7 +241,7 @@ def _reply(reply: jsonrpc.Reply, *, is_legacy: bool) -> Response:
         status = _LEGACY_STATUS.get(reply.error, 200) if is_legacy else _MODERN_STATUS.get(reply.error, 400)
     if _accepts(_JSON):
         return Response(reply.body, status, mimetype=_JSON)
-    return Response(sse(reply.body), status, mimetype=EVENT_STREAM)
+    return Response(encode_event(reply.body), status, mimetype=EVENT_STREAM)
 
 
 def _nothing(status: int) -> Response:
@@ -255,4 +256,4 @@ def _of_call(messages: Iterator[bytes | None], lasting: Lasting) -> Iterator[byt
     for message in messages:
         if not lasting.is_let_in():
             return
-        yield ALIVE if message is None else sse(message)
+        yield ALIVE if message is None else encode_event(message)

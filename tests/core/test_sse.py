@@ -160,3 +160,8 @@ def test_what_we_write_is_read_as_one_event(data: str, name: str, event_id: int 
     [event] = SseParser().feed(raw)
     told = data.encode(errors="replace").decode().replace("\r\n", "\n").replace("\r", "\n")
     assert event == SseEvent(name, told, "" if event_id is None else str(event_id))
+
+
+def test_an_event_that_a_page_swaps_has_no_name() -> None:
+    assert sse.encode_event(b"<p>\r\n</p>", None, 7) == b"id: 7\ndata: <p>\ndata: </p>\n\n"
+    assert sse.encode_event(b"{}") == b"event: message\ndata: {}\n\n"
