@@ -5,6 +5,7 @@
   const SILENCE = 45000;
   const PATIENCE = 2000; // a short break shows only the mark
   const GLANCE = 10000;
+  const ANSWER = 10000;
   const NAMES = new Set(["ready", "heartbeat", "resync", "move"]);
   const WORDS = { online: "Live", reconnecting: "Connecting again", offline: "Offline", gone: "Ended" };
   const ENDED = { 401: "Signed out", 403: "Not allowed", 404: "Not here any more" };
@@ -46,6 +47,7 @@
     heard = Date.now();
     clearTimeout(silence);
     silence = setTimeout(letGo, SILENCE);
+    show("online");
   }
 
   function letGo() {
@@ -80,8 +82,13 @@
     connection = null;
     const query = new URLSearchParams({ page: address });
     document.dispatchEvent(new CustomEvent("live:again", { detail: query }));
-    htmx.ajax("GET", `/live/main?${query}`, { source: place, swap: "none" });
+    htmx.ajax("GET", `/live/main?${query}`, { source: place, swap: "none", timeout: ANSWER });
   }
+
+  // A tab that is opened in the background takes no stream of the few that a browser has for one host.
+  document.addEventListener("htmx:before:request", (event) => {
+    if (event.target === element() && document.hidden) event.preventDefault();
+  });
 
   // The page is read, or its stream opened for the first time: htmx gives up when either fails.
   document.addEventListener("htmx:error", (event) => {
@@ -100,7 +107,6 @@
     tries = 0;
     connection.config.reconnectJitter = 0;
     connection.config.reconnectDelay = wait();
-    show("online");
     listen();
   });
   document.addEventListener("htmx:sse:before:connection", (event) => {
@@ -132,12 +138,12 @@
 
   // A hidden tab lets go (hx-sse does it) and must not wait when it is shown; its clock may have stood still.
   document.addEventListener("visibilitychange", () => {
-    if (!connection) return;
+    if (!connection) return document.hidden || again();
     if (document.hidden) connection.config.reconnectDelay = 0;
     else if (Date.now() - heard > SILENCE) letGo();
   });
   window.addEventListener("pageshow", (event) => event.persisted && again());
-  window.addEventListener("online", () => connection?.reader || again());
+  window.addEventListener("online", () => (connection?.reader ? show("online") : again()));
   window.addEventListener("offline", () => show("offline"));
   document.addEventListener("click", (event) => event.target.closest("[data-again]") && again());
 
