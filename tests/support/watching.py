@@ -99,6 +99,11 @@ class Watched:
         ids: list[str] = self.rows.evaluate_all("(all) => all.map((one) => one.id)")
         return [int(one.removeprefix("message-")) for one in ids]
 
+    def top(self, message: int) -> float:
+        """How far below the window's upper edge the message stands, in pixels."""
+        found: float = self.row(message).evaluate("(one) => one.getBoundingClientRect().top")
+        return found
+
     def is_same_document(self) -> bool:
         return bool(self.page.evaluate("() => window.isTheSamePage === true"))
 
@@ -120,7 +125,7 @@ class Watched:
         deadline = time.monotonic() + PATIENCE_S
         while len(self.streams) != count:
             assert time.monotonic() < deadline, f"{len(self.streams)} streams, not {count}"
-            self.page.evaluate("() => new Promise(requestAnimationFrame)")
+            self.page.evaluate("() => null")  # hears what the browser tells meanwhile
 
     def expect_right(self, messages: Iterable[int]) -> None:
         """The page is live by one stream, in the same document, and shows these messages, nothing twice."""
