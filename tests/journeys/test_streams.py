@@ -178,6 +178,7 @@ def test_a_server_that_hangs_is_left_after_45_seconds_of_silence(
 
 
 def test_heartbeats_keep_a_quiet_stream(watched: Watch, agents: Agents) -> None:
+    assert agents
     one = watched()
     one.page.clock.install()
     one.open()
