@@ -154,17 +154,21 @@
     Boolean(document.querySelector("dialog[open]")) ||
     [...document.querySelectorAll("textarea, input:not([type=radio], [type=checkbox])")].some(isTyped);
 
+  const loaded = () => JSON.parse(sessionStorage.getItem("builds") ?? "[]"); // of two behind one address each once
+
   function load() {
     if (build === null || wouldLose()) return;
-    sessionStorage.setItem("build", build);
+    sessionStorage.setItem("builds", JSON.stringify([...loaded(), build]));
+    build = null;
     location.reload();
   }
   document.addEventListener("ready", (event) => {
     const { buildId } = JSON.parse(event.detail.data);
-    if (buildId === document.documentElement.dataset.build || buildId === sessionStorage.getItem("build")) return;
+    if (buildId === document.documentElement.dataset.build || loaded().includes(buildId)) return;
     build = buildId;
     load();
     tell("build");
   });
-  for (const name of ["close", "input", "htmx:after:request"]) document.addEventListener(name, load, true);
+  for (const name of ["close", "input", "reset"])
+    document.addEventListener(name, () => setTimeout(load), true); // a form is reset after the event
 })();
