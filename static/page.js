@@ -68,13 +68,20 @@
       for (const one of addedNodes) if (one.nodeType === 1) setTimeout(() => one.remove(), NOTE);
   }).observe(notes, { childList: true });
 
+  // A form that failed says so; where it was refused for what it says, the answer tells why.
+  const UNANSWERED = "The server did not answer. Look whether it was done before you try again.";
+  document.addEventListener("htmx:error", ({ target }) => target.matches?.("form") && note(UNANSWERED));
+  document.addEventListener("htmx:response:error", ({ target, detail: { ctx } }) => {
+    if (!target.matches?.("form") || ctx.text.includes("<hx-partial")) return;
+    note(ctx.response.status === 401 ? "Signed out: sign in, then try again." : "The server refused it. Load the page, then try again.");
+  });
+
   // A draft outlives a reload of its tab.
   for (const field of document.querySelectorAll("[data-draft]")) {
     const key = `draft:${location.pathname}:${field.name}`;
     if (!field.value) field.value = sessionStorage.getItem(key) ?? "";
     field.addEventListener("input", () => sessionStorage.setItem(key, field.value));
-    field.form.addEventListener("reset", () => sessionStorage.removeItem(key));
-    field.form.addEventListener("submit", () => sessionStorage.removeItem(key));
+    field.form.addEventListener("reset", () => sessionStorage.removeItem(key)); // what is refused stays one
   }
 
   // Why something stands where it does is looked up when it is opened.
