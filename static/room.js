@@ -48,14 +48,29 @@
     toEnd();
     rows().at(-1)?.focus({ preventScroll: true });
   });
+  // What is looked at stays where it is, and who stands on what goes is taken to what comes instead.
+  const HEIRS = [
+    ["#older", "#older a, #history .message"],
+    ["#pause, #room-paused", "#pause button, #room-paused button"],
+  ];
+  let looked, place, focused, around;
+  let within = [];
   document.addEventListener("htmx:before:swap", () => {
     wasAtEnd = isAtEnd();
     known = new Set(rows().map((row) => row.id));
-    if (page.scrollTop === 0) page.scrollTo({ top: 1 }); // at the very top nothing anchors what is looked at
+    looked = rows().find((row) => row.getBoundingClientRect().bottom > 0);
+    place = looked?.getBoundingClientRect().top;
+    focused = document.activeElement;
+    within = HEIRS.find(([region]) => focused.closest(region)) ?? [];
+    around = focused.closest(".message");
   });
   let known = new Set(rows().map((row) => row.id));
   document.addEventListener("htmx:after:swap", () => {
     markDays();
+    // The browser anchors nothing at the top, nor at a link that gives way to what it brought.
+    const moved = looked?.isConnected ? looked.getBoundingClientRect().top - place : 0;
+    if (moved) page.scrollBy({ top: moved, behavior: "instant" });
+    if (!focused?.isConnected && document.activeElement === document.body) (around ?? (within[1] && document.querySelector(within[1])))?.focus({ preventScroll: true });
     const last = Math.max(0, ...[...known].map((id) => Number(id.split("-")[1])));
     const added = rows().filter((row) => !known.has(row.id) && Number(row.id.split("-")[1]) > last);
     if (!added.length) return;
@@ -91,15 +106,28 @@
     answered.hidden = false;
     body.focus();
   }
+  function answerNobody() {
+    answered.hidden = true;
+    replyTo.value = "";
+  }
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-reply]");
+    const link = event.target.closest("[data-reply], [data-unanswered]");
     if (!link) return;
     event.preventDefault();
-    reply(link.closest(".message"));
+    if (link.matches("[data-reply]")) return reply(link.closest(".message"));
+    answerNobody();
+    to.value = "*";
+    body.focus();
   });
-  form.addEventListener("reset", () => (answered.hidden = true) && (replyTo.value = ""));
+  form.addEventListener("reset", answerNobody);
   form.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
-    if (ctx.response?.raw.ok) form.reset();
+    if (ctx.response?.raw.ok) {
+      const sent = ctx.request.body.get("body");
+      const more = body.value.startsWith(sent) ? body.value.slice(sent.length) : body.value; // typed meanwhile
+      form.reset();
+      body.value = more;
+      body.dispatchEvent(new Event("input", { bubbles: true }));
+    }
     body.focus();
   });
 
