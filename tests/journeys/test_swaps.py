@@ -9,7 +9,7 @@ from sqlalchemy import create_engine
 
 from tests.support.server import WebServer
 from tests.support.stdio import StdioServer
-from tests.support.watching import Agent, Watched
+from tests.support.watching import ROOM, Agent, Watched
 
 Agents = tuple[Agent, Agent]
 Watch = Callable[..., Watched]
@@ -309,6 +309,19 @@ def test_ten_thousand_messages_are_shown_a_page_at_a_time(watched: Watch, home: 
     read_again(one)
     one.expect_right(range(10_001 - 180, new + 1))
     assert one.top(9_900) == pytest.approx(place, abs=2)
+
+
+def test_an_older_page_takes_no_new_messages(watched: Watch, agents: Agents) -> None:
+    ada, bob = agents
+    first, second = ada.send("one"), ada.send("two")
+    one = watched(f"{ROOM}?before={second}").open()
+    bob("msg_recv")
+    ada.send("three")
+    expect(one.row(first).locator(".delivery[data-state=read]")).to_have_count(1)
+    expect(one.page.locator("#summary")).to_contain_text("3 messages")
+    one.expect_right([first])
+    read_again(one)
+    one.expect_right([first])
 
 
 def test_an_older_page_that_cannot_be_had_leaves_the_link_to_it(
