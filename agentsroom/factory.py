@@ -29,6 +29,7 @@ from agentsroom.core.markdown import render_message
 from agentsroom.core.models import Base, Event
 from agentsroom.core.product import VERSION
 from agentsroom.core.settings import Settings, make_home
+from agentsroom.core.text import isolated
 from agentsroom.gateways.api import api_routes
 from agentsroom.gateways.auth import Gate, check_declared
 from agentsroom.gateways.errors import render_errors
@@ -181,7 +182,7 @@ def _slowed(limiter: Limiter) -> Callable[[Any], Any]:
 def _add_pages(app: Flask, runtime: Runtime, gate: Gate, running: Running) -> None:
     """The domains' pages, and the stream of each that has one, by its endpoint."""
     build = _build_id()
-    app.jinja_env.filters["markdown"] = render_message
+    app.jinja_env.filters.update(markdown=render_message, isolated=isolated)
     app.jinja_env.globals.update(
         dom_id=dom_id,
         region=Region,

@@ -5,6 +5,9 @@ import unicodedata
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _REFUSED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_MARKS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_WITHOUT_MARKS = dict.fromkeys(map(ord, _MARKS))
+_TURNS_AROUND = {"R", "AL", "AN"} | {unicodedata.bidirectional(mark) for mark in _MARKS} - {"L"}
 
 
 def refused_character(text: str) -> str | None:
@@ -25,6 +28,13 @@ def is_utf8(text: str) -> bool:
 def nfc(text: str) -> str:
     """Unicode Normalisation Form C, the form in which names and tags compare."""
     return unicodedata.normalize("NFC", text)
+
+
+def isolated(text: str) -> str:
+    """The text such that it turns nothing behind it around: for where no element can isolate it, a page's title."""
+    if not any(unicodedata.bidirectional(character) in _TURNS_AROUND for character in text):
+        return text
+    return "\N{FIRST STRONG ISOLATE}" + text.translate(_WITHOUT_MARKS) + "\N{POP DIRECTIONAL ISOLATE}"
 
 
 def counted(number: int, thing: str, things: str | None = None) -> str:

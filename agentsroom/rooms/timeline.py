@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from agentsroom.core.clock import HOUR
+from agentsroom.core.text import isolated
 
 SPANS = {"1h": HOUR, "3h": 3 * HOUR, "24h": 24 * HOUR}
 DEFAULT_SPAN = "3h"
@@ -93,7 +94,7 @@ def _bar(group: Sequence[Span], begins: int, ends: int) -> Bar:
     """What was held without a break; it is as its last holder is."""
     first, last = max(group[0].begins, begins), min(max(one.ends for one in group), ends)
     x, width = _percent(first - begins, begins, ends), _percent(last - first, begins, ends)
-    holders = " + ".join(dict.fromkeys(one.holder for one in group))
+    holders = " + ".join(dict.fromkeys(isolated(one.holder) for one in group))
     return Bar(x, width, max(group, key=lambda one: one.ends).state, holders, width >= _NARROW)
 
 

@@ -55,3 +55,8 @@ def test_nothing_held_is_an_empty_picture_with_its_axis() -> None:
     timeline = lay_out([], 0, 900)
     assert (timeline.tracks, timeline.height, timeline.more) == ([], 0, 0)
     assert [(tick.x, tick.at) for tick in timeline.ticks] == [(0.0, 0), (33.3, 300), (66.7, 600)]
+
+
+def test_a_holders_name_does_not_turn_around_what_stands_behind_it() -> None:
+    [track] = lay_out([span("a.py", 0, 500, "a\u202eb"), span("a.py", 0, 500, "cy")], 0, 1_000).tracks
+    assert track.bars[0].holders == "\u2068ab\u2069 + cy"

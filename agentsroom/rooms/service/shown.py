@@ -74,7 +74,8 @@ class ShownSession(NamedTuple):
     id: str
     name: str
     tile: str
-    about: str
+    harness: str | None
+    level: str
     seen: Moment
     ago: str
     liveness: Liveness
@@ -203,7 +204,8 @@ def session(row: SessionRow, level: str, judgement: Judgement, now: int) -> Show
         id=row.id,
         name=row.name,
         tile=tile(row.name),
-        about=" · ".join(part for part in (row.harness, level) if part),
+        harness=row.harness,
+        level=level,
         seen=moment(row.last_seen_at),
         ago=span(now - row.last_seen_at),
         liveness=judgement.liveness,
