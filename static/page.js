@@ -73,7 +73,8 @@
   document.addEventListener("htmx:error", ({ target }) => target.matches?.("form") && note(UNANSWERED));
   document.addEventListener("htmx:response:error", ({ target, detail: { ctx } }) => {
     if (!target.matches?.("form") || ctx.text.includes("<hx-partial")) return;
-    note(ctx.response.status === 401 ? "Signed out: sign in, then try again." : "The server refused it. Load the page, then try again.");
+    const isSignedOut = ctx.response.status === 401;
+    note(isSignedOut ? "Signed out: sign in, then try again." : "The server refused it. Load the page, then try again.");
   });
 
   // A draft outlives a reload of its tab.

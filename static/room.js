@@ -48,29 +48,31 @@
     toEnd();
     rows().at(-1)?.focus({ preventScroll: true });
   });
-  // What is looked at stays where it is, and who stands on what goes is taken to what comes instead.
+
+  // Where older rows come in, what is looked at stays in its place; who stands on what goes is taken to what comes.
   const HEIRS = [
     ["#older", "#older a, #history .message"],
     ["#pause, #room-paused", "#pause button, #room-paused button"],
   ];
-  let looked, place, focused, around;
-  let within = [];
+  let older, looked, place, focused, heirs, around;
   document.addEventListener("htmx:before:swap", () => {
     wasAtEnd = isAtEnd();
     known = new Set(rows().map((row) => row.id));
+    older = document.getElementById("older");
     looked = rows().find((row) => row.getBoundingClientRect().bottom > 0);
     place = looked?.getBoundingClientRect().top;
     focused = document.activeElement;
-    within = HEIRS.find(([region]) => focused.closest(region)) ?? [];
+    heirs = HEIRS.find(([region]) => focused.closest(region))?.[1];
     around = focused.closest(".message");
   });
   let known = new Set(rows().map((row) => row.id));
   document.addEventListener("htmx:after:swap", () => {
     markDays();
-    // The browser anchors nothing at the top, nor at a link that gives way to what it brought.
-    const moved = looked?.isConnected ? looked.getBoundingClientRect().top - place : 0;
-    if (moved) page.scrollBy({ top: moved, behavior: "instant" });
-    if (!focused?.isConnected && document.activeElement === document.body) (around ?? (within[1] && document.querySelector(within[1])))?.focus({ preventScroll: true });
+    // The browser anchors nothing at a link that gives way to what it brought.
+    if (older && !older.isConnected && looked)
+      page.scrollBy({ top: looked.getBoundingClientRect().top - place, behavior: "instant" });
+    if (!focused?.isConnected && document.activeElement === document.body)
+      (around ?? (heirs && document.querySelector(heirs)))?.focus({ preventScroll: true });
     const last = Math.max(0, ...[...known].map((id) => Number(id.split("-")[1])));
     const added = rows().filter((row) => !known.has(row.id) && Number(row.id.split("-")[1]) > last);
     if (!added.length) return;
