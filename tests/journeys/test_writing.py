@@ -224,6 +224,17 @@ def test_a_room_is_paused_in_one_tab_and_resumed_in_the_other(watched: Watch, ag
     other.expect_right(sent)
 
 
+def test_who_stands_at_the_top_of_the_page_sees_that_the_room_is_paused(
+    watched: Watch, agents: Agents
+) -> None:
+    for number in range(20):
+        agents[0].send(f"number {number}")
+    one, other = watched().open(), watched().open()
+    one.page.evaluate("() => scrollTo(0, 0)")
+    other.page.get_by_role("button", name="Pause room").click()
+    expect(one.page.get_by_role("button", name="Resume")).to_be_in_viewport()
+
+
 def test_a_message_into_a_paused_room_says_that_it_waits(watched: Watch, agents: Agents) -> None:
     assert agents
     one = watched().open()
