@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test check fix bench soak wheel clean
+.PHONY: help setup run test check fix bench shots soak wheel clean
 
 PYTHON ?= python3
 ARGS ?=
@@ -51,6 +51,9 @@ fix: $(DEV_STAMP) ## format code and templates, mend what ruff can, remake the w
 bench: $(DEV_STAMP) ## measure speed
 	@.ci/system-packages wrk && $(BIN)/python -m benchmarks $(ARGS)
 
+shots: $(DEV_STAMP) ## take a picture of every page into shots/ (ARGS=room: of that one)
+	@.ci/system-packages chromium && $(BIN)/python -m tests.support.looks $(ARGS)
+
 soak: $(DEV_STAMP) ## run the long tests
 	@skip="$$(.ci/system-packages $(TEST_SYSTEM))" && \
 	echo "These long tests will run (each says what it does):" && \
@@ -61,7 +64,7 @@ wheel: $(DEV_STAMP) ## build dist/*.whl
 	$(BIN)/python -m build --wheel
 
 clean: ## remove .venv and all that tools left; data in AGENTS_ROOM_HOME stays
-	rm -rf .venv .node build dist htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .node shots build dist htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache
 	rm -rf .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

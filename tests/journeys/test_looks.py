@@ -1,6 +1,7 @@
 """Every page as people see it: axe-core finds nothing, nothing scrolls sideways, its HTML is valid, its print is one of paper."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, Page, ViewportSize
 from tests.conftest import is_missing
 from tests.support import node
 from tests.support.browser import problems_of
-from tests.support.looks import LOOKS, THEMES, WIDTHS, Look, Looker, Theme, looking
+from tests.support.looks import LOOKS, THEMES, WIDTHS, Look, Looker, Theme, looking, printed
 
 NARROWEST, WIDEST, STEP = 320, 1920, 80
 FAULTS = """async () => {
@@ -92,3 +93,17 @@ def test_html_is_valid(looker: Looker, tmp_path: Path) -> None:
         (tmp_path / f"{what.name}.html").write_text(looker.source(what))
     checked = node.run("html-validate", "--formatter", "text", str(tmp_path), timeout_s=60)
     assert checked.returncode == 0, checked.stdout.replace(f"{tmp_path}/", "")
+
+
+def test_a_room_prints_its_history_on_white_without_what_only_a_screen_needs(looker: Looker) -> None:
+    page = printed(looker)
+    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    for gone in (".rail", ".compose", ".stream", ".page-head .button", "#jump", ".room-list", ".why"):
+        assert not any(one.is_visible() for one in page.locator(gone).all()), gone
+    messages = page.locator(".message")
+    assert messages.count() == 6
+    for message in messages.all():
+        assert message.is_visible()
+    assert page.locator("[data-cut] em").is_visible(), "what a screen cuts is on paper"
+    pages = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", page.pdf(prefer_css_page_size=True))
+    assert {(round(float(wide)), round(float(high))) for wide, high in pages} == {(842, 595)}

@@ -17,6 +17,8 @@ from tests.support.town import BUSY, LONG, NOW, PAUSED, QUIET, UNHEARD, Town, li
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 WIDTHS = (1280, 375)
+PAPER = ViewportSize(width=1040, height=711)
+"""What is printed on of an A4 page on its side, in CSS pixels."""
 NOTICES = ("reconnecting", "offline", "missed", "gone", "build")
 STILL = [sys.executable, "-m", "tests.support.still_server"]
 PATIENCE_MS = 20_000
@@ -64,11 +66,12 @@ def _notice(name: str) -> Callable[[Page], object]:
     return lambda page: page.evaluate(show, name)
 
 
+ROOM = Look("room", _at(room_url(BUSY)))
 LOOKS = [
     Look("login", _at("/login"), is_live=False),
     Look("error", _at("/rooms/repo:nowhere"), is_live=False),
     Look("rooms", _at("/rooms")),
-    Look("room", _at(room_url(BUSY))),
+    ROOM,
     Look("room-why", _at(room_url(BUSY)), _open_why),
     Look("room-keys", _at(room_url(BUSY)), _press("?")),
     Look("room-answer", _at(room_url(BUSY)), _answer),
@@ -108,7 +111,7 @@ class Looker:
         """The page, as it is once it is live and all was done there."""
         height = 900 if width > 600 else 812
         self.page.set_viewport_size(ViewportSize(width=width, height=height))
-        self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        self.page.emulate_media(media="screen", color_scheme=theme, reduced_motion="reduce")
         self.page.goto(self._server.url + what.path(self._town))
         self.page.evaluate("() => document.fonts.ready")
         if what.is_live:
@@ -143,26 +146,30 @@ def looking(browser: Browser, folder: Path) -> Iterator[Looker]:
         context.close()
 
 
+def printed(looker: Looker) -> Page:
+    """The busy room as it goes to paper, from the dark theme."""
+    page = looker.look(ROOM, PAPER["width"], "dark")
+    page.emulate_media(media="print")
+    return unrolled(page)
+
+
 def main() -> None:
-    """Takes a picture of every page in both themes at both widths, into shots/; and of a room as it is printed."""
+    """Takes a picture of every page, or of those named, in both themes at both widths into shots/; of a print, too."""
     shots = Path("shots")
     shots.mkdir(exist_ok=True)
-    wanted = sys.argv[1:]
+    wanted = [what for what in LOOKS if what.name in sys.argv[1:] or not sys.argv[1:]]
     with (
         tempfile.TemporaryDirectory() as folder,
         chromium.browser() as browser,
         looking(browser, Path(folder)) as looker,
     ):
-        for what in LOOKS:
-            if wanted and what.name not in wanted:
-                continue
+        for what in wanted:
             for width in WIDTHS:
                 for theme in THEMES:
                     page = unrolled(looker.look(what, width, theme))
                     page.screenshot(path=shots / f"{what.name}-{theme}-{width}.png", full_page=True)
-        page = looker.look(LOOKS[3], 1280, "dark")
-        page.pdf(path=shots / "room.pdf", format="A4")
-    sys.stdout.write(f"{len(list(shots.iterdir()))} files in {shots}/\n")
+        printed(looker).screenshot(path=shots / "room-print.png", full_page=True)
+    sys.stdout.write(f"{len(list(shots.iterdir()))} pictures in {shots.absolute()}\n")
 
 
 if __name__ == "__main__":
