@@ -7,6 +7,7 @@ import select
 import socket
 import termios
 from array import array
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tests.support.server import PATIENCE_S, WebServer
@@ -59,12 +60,21 @@ class Raw:
         return Answer(status, headers, self._body(headers) if has_body and status not in (204, 304) else b"")
 
     def _body(self, headers: dict[str, str]) -> bytes:
-        """As long as the headers say, or, where they do not say, as there is."""
+        """As long as the headers or the chunks say, or, where neither does, as there is."""
         if headers.get("content-type", "").startswith("text/event-stream"):
             lines = iter(self._file.readline, b"\n")
             return b"".join(lines)
+        if headers.get("transfer-encoding") == "chunked":
+            return b"".join(self._chunks())
         length = headers.get("content-length")
         return self._file.read(int(length) if length else -1)
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Fewer, where the server breaks off."""
+        while size := int(self._file.readline() or b"0", 16):
+            yield self._file.read(size)
+            self._file.readline()
+        self._file.readline()
 
     def finish(self) -> None:
         """Says that nothing more comes."""
