@@ -28,7 +28,7 @@ run: $(APP_STAMP) ## start the app; it prints a login link
 
 test: $(DEV_STAMP) ## run the tests with coverage (ARGS="-k room" narrows them)
 	@skip="$$(.ci/system-packages $(TEST_SYSTEM))" && \
-	AGENTS_ROOM_TEST_SKIP="$$skip" $(BIN)/python -m pytest -n auto --cov $(ARGS)
+	TESTS_SKIP="$$skip" $(BIN)/python -m pytest -n auto --cov $(ARGS)
 
 check: $(DEV_STAMP) ## run every check that changes nothing
 	$(BIN)/ruff format --check .
@@ -58,7 +58,7 @@ soak: $(DEV_STAMP) ## run the long tests
 	@skip="$$(.ci/system-packages $(TEST_SYSTEM))" && \
 	echo "These long tests will run (each says what it does):" && \
 	$(BIN)/python -m pytest -m soak --collect-only --quiet $(ARGS) && \
-	AGENTS_ROOM_TEST_SKIP="$$skip" $(BIN)/python -m pytest -m soak --timeout 0 -p no:randomly $(ARGS)
+	TESTS_SKIP="$$skip" $(BIN)/python -m pytest -m soak --timeout 0 -p no:randomly $(ARGS)
 
 wheel: $(DEV_STAMP) ## build dist/*.whl
 	$(BIN)/python -m build --wheel

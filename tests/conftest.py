@@ -16,24 +16,22 @@ from tests.support import browser as chromium
 from tests.support import postgres
 from tests.support.stores import Store, opened
 
-OWN_VARIABLES = ("AGENTS_ROOM_TEST_SKIP", "AGENTS_ROOM_TEST_SKIP_NOTHING")
-
 
 def pytest_configure() -> None:
-    """Whatever harness runs the tests, they run as in none, and with no setting but their own."""
+    """Whatever harness runs the tests, they run as in none, and with no setting of whoever starts them."""
     known = {name for one in HARNESSES for name in (one.marker, one.key) if name}
     for name in list(os.environ):
-        if name in known or (name.startswith("AGENTS_ROOM_") and name not in OWN_VARIABLES):
+        if name in known or name.startswith("AGENTS_ROOM_"):
             del os.environ[name]
 
 
 def pytest_report_header() -> list[str]:
-    return os.environ.get("AGENTS_ROOM_TEST_SKIP", "").splitlines()
+    return os.environ.get("TESTS_SKIP", "").splitlines()
 
 
 def is_missing(reason: str) -> NoReturn:
     """Skips the test; where nothing may be skipped, fails it."""
-    if os.environ.get("AGENTS_ROOM_TEST_SKIP_NOTHING"):
+    if os.environ.get("TESTS_SKIP_NOTHING"):
         pytest.fail(reason)
     pytest.skip(reason)
 

@@ -134,7 +134,10 @@ def scan_processes(wanted: Iterable[str], carries: Callable[[Mapping[str, str], 
     read: set[int] = set()
     for process in psutil.process_iter():
         try:
-            started_at[process.pid] = _started_at(process)
+            with process.oneshot():
+                if process.status() == psutil.STATUS_ZOMBIE:  # it has ended, and its parent has not asked how
+                    continue
+                started_at[process.pid] = _started_at(process)
             if looked_for and process.uids().real == os.getuid():
                 environment = process.environ()
                 if environment:  # a kernel thread has none
@@ -151,13 +154,15 @@ def scan_processes(wanted: Iterable[str], carries: Callable[[Mapping[str, str], 
 
 
 def exit_descriptor(pid: int) -> int | None:
-    """A descriptor that can be read as soon as the process has ended; None where there is none such, or no such process.
+    """A descriptor that can be read as soon as the process has ended; None where there is none such.
 
-    Source: pidfd_open(2).
+    Raises ProcessLookupError when no such process runs. Source: pidfd_open(2).
     """
     try:
         return os.pidfd_open(pid)
-    except (AttributeError, OSError):  # not Linux; no such process; too many files
+    except ProcessLookupError:
+        raise
+    except (AttributeError, OSError):  # not Linux; too many files
         return None
 
 

@@ -25,7 +25,7 @@ from agentsroom.runtime import Runtime
 _CONCERNS = frozenset({"session_joined", "lease_claimed", "message_sent"})
 _SOON_S = 0.05
 """A moment is over when the clock says so: the hub's timer may be a little early."""
-_AFTER_FAILURE_S = 30.0
+_AFTER_FAILURE_S = 5.0
 
 _logger = logging.getLogger(__name__)
 
@@ -49,24 +49,21 @@ class Vigil:
         with subscription:
             event: FeedEvent | None = RESYNC  # everything is looked at once
             while event is not CLOSED:
-                event = subscription.next(self._after(event))
+                try:
+                    self._take(event)
+                    event = subscription.next(self._until_next_end())
+                except AgentsRoomError as error:
+                    event = subscription.next(_later(error))
+                    event = event if event is CLOSED else RESYNC  # what failed is not known any more
         gevent.killall(list(self._watched.values()))
 
-    def _after(self, event: FeedEvent | None) -> float:
-        """Takes the event, None being that the time has come; in how many seconds the next time comes."""
-        try:
-            self._take(event)
-            return self._until_next_end()
-        except AgentsRoomError as error:  # such as a store that is busy, or can't be written for now
-            _logger.warning("what ended is not written down yet: %s", error)
-            return _AFTER_FAILURE_S
-
     def _take(self, event: FeedEvent | None) -> None:
-        if event is None:
+        """None: a time is over."""
+        if event is None or event is RESYNC:
             self._database.write(presence.end_what_expired)
-        elif event is RESYNC:
+        if event is RESYNC:
             self._watch(self._database.read(self._here))
-        elif event.kind == "session_joined":
+        elif event is not None and event.kind == "session_joined":
             joined = self._database.read(partial(sessions.find_session, session_id=event.data["session"]))
             self._watch([joined] if joined is not None else [])
 
@@ -84,20 +81,50 @@ class Vigil:
         """Waits for the process of each session that lives here and is not waited for yet."""
         new = [one for one in rows if one.id not in self._watched and self._machine.is_host_of(one)]
         for session_id, judgement in self._machine.liveness_of(new, fresh=False).items():
-            descriptor = exit_descriptor(judgement.pid) if judgement.pid is not None else None
-            if descriptor is not None:
-                self._watched[session_id] = gevent.spawn(self._wait, session_id, descriptor)
+            if judgement.pid is not None:
+                self._watched[session_id] = gevent.spawn(self._wait, session_id, judgement.pid)
 
-    def _wait(self, session_id: str, descriptor: int) -> None:
+    def _wait(self, session_id: str, pid: int) -> None:
         try:
-            wait_read(descriptor)
+            has_ended = _wait_for_end(pid)
         finally:
-            os.close(descriptor)
             del self._watched[session_id]
-        row = self._database.read(partial(sessions.find_session, session_id=session_id))
-        if row is None or row.left_at is not None:
+        if not has_ended:
             return
-        if self._machine.liveness_of([row])[session_id].liveness == "gone":
-            self._database.write(partial(presence.note_gone, session_id=session_id))
-        else:
-            self._watch([row])  # another process has its key
+        while delay_s := self._note(session_id):
+            gevent.sleep(delay_s)
+
+    def _note(self, session_id: str) -> float:
+        """Of a session whose process ended; in how many seconds it has to be tried again, 0 where it was done."""
+        try:
+            row = self._database.read(partial(sessions.find_session, session_id=session_id))
+            if row is None or row.left_at is not None:
+                return 0
+            if self._machine.liveness_of([row])[session_id].liveness == "gone":
+                self._database.write(partial(presence.note_gone, session_id=session_id))
+            else:
+                self._watch([row])  # another process has its key
+        except AgentsRoomError as error:
+            return _later(error)
+        return 0
+
+
+def _wait_for_end(pid: int) -> bool:
+    """Whether the process has ended, as soon as it has; False at once where nobody tells."""
+    try:
+        descriptor = exit_descriptor(pid)
+    except ProcessLookupError:  # between the look at it and now
+        return True
+    if descriptor is None:
+        return False
+    try:
+        wait_read(descriptor)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _later(error: AgentsRoomError) -> float:
+    """Such as a store that is busy, or can't be written for now; in how many seconds it is to be tried again."""
+    _logger.warning("what ended is not written down yet: %s", error)
+    return _AFTER_FAILURE_S

@@ -74,7 +74,7 @@ class Canaries:
 
 @pytest.fixture
 def canaries(tmp_path: Path) -> Iterator[Canaries]:
-    with WebServer(tmp_path / "home", COMMAND, AGENTS_ROOM_TEST_PATIENCE_S="20") as server:
+    with WebServer(tmp_path / "home", COMMAND, TEST_PATIENCE_S="20") as server:
         yield Canaries(server, tmp_path)
 
 

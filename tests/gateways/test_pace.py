@@ -144,11 +144,12 @@ def test_streams_of_one_login_are_bounded_and_a_place_comes_back(sqlite_store: S
     live = "/live?page=/rooms&since=0"
     log_in(client, sqlite_store)
     opened = [client.get(live) for _ in range(2)]
+    subscribers = sqlite_store.runtime.feed.subscribers
     refused = client.get(live)
     assert (refused.status_code, error_of(refused)) == (429, "too_many_requests")
     assert int(refused.headers["Retry-After"]) > 0
     assert "AGENTS_ROOM_MAX_STREAMS" in refused.text
-    assert sqlite_store.runtime.feed.subscribers == 2, "a refused one left nothing"
+    assert sqlite_store.runtime.feed.subscribers == subscribers > 0, "a refused one left nothing"
     with client.get(live, headers=bearer(RUNNING.token)) as other:
         assert other.status_code == 200
     opened.pop().close()

@@ -158,6 +158,17 @@ def test_all_sessions_of_an_answer_are_judged_from_one_scan(store: Store) -> Non
 
 def test_processes_that_end_during_the_scan_are_left_out() -> None:
     with process() as short:
-        short.kill()  # not waited for: a zombie while the scan runs
-        scan = platform.scan_processes(["some-key-of-nobody"], has_key)
-        assert short.pid not in scan.unreadable
+        short.kill()
+        os.waitid(os.P_PID, short.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+        for keys in ([], ["some-key-of-nobody"]):
+            scan = platform.scan_processes(keys, has_key)
+            assert short.pid not in scan.started_at
+            assert short.pid not in scan.unreadable
+
+
+def test_who_waits_for_a_process_that_is_gone_is_told_so() -> None:
+    with process() as short:
+        short.kill()
+        short.wait()
+        with pytest.raises(ProcessLookupError):
+            platform.exit_descriptor(short.pid)

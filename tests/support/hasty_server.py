@@ -5,7 +5,7 @@ from gevent import monkey
 monkey.patch_all()
 
 PATIENCE_S = "0.3"
-"""What it gives a request to come, and a client to take its answer; AGENTS_ROOM_TEST_PATIENCE_S sets another."""
+"""What it gives a request to come, and a client to take its answer; TEST_PATIENCE_S sets another."""
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
     from tests.support.odd_routes import make_app
 
     for module, name in ((wsgi, "HEAD_S"), (body, "BODY_S"), (wsgi, "SEND_S"), (wsgi, "IDLE_S")):
-        setattr(module, name, float(os.environ.get("AGENTS_ROOM_TEST_PATIENCE_S", PATIENCE_S)))
+        setattr(module, name, float(os.environ.get("TEST_PATIENCE_S", PATIENCE_S)))
     return serve(load_settings(), make_app)
 
 
